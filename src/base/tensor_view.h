@@ -1,0 +1,35 @@
+// A typed look at bytes that an Arena owns. Trivially copyable; made only by binding a plan (and by
+// tests over their own buffers).
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+
+#include "base/dtype.h"
+#include "base/shape.h"
+
+namespace snug {
+
+struct TensorView {
+  std::byte* data = nullptr;
+  DType dtype = DType::kF32;
+  Shape shape;
+
+  std::int64_t element_count() const { return shape.element_count(); }
+  std::int64_t byte_count() const { return element_count() * size_of(dtype); }
+
+  float* f32() const noexcept {
+    assert(dtype == DType::kF32);
+    return reinterpret_cast<float*>(data);
+  }
+  double* f64() const noexcept {
+    assert(dtype == DType::kF64);
+    return reinterpret_cast<double*>(data);
+  }
+  std::int32_t* i32() const noexcept {
+    assert(dtype == DType::kI32);
+    return reinterpret_cast<std::int32_t*>(data);
+  }
+};
+
+}  // namespace snug

@@ -1,0 +1,45 @@
+// ModelSpec: what a GPT consists of, parameter by parameter, under nanoGPT's names. It knows
+// nothing of batches, phases or devices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/shape.h"
+#include "config/config.h"
+
+namespace snug {
+
+struct ParameterSpec {
+  enum class Init { kZeros, kOnes, kNormal };
+
+  std::string name;  // as in nanoGPT's state dict
+  Shape shape;       // linear weights are (out, in)
+  bool decays;       // weight decay applies: two or more dimensions
+  Init init;
+  double init_std;  // kNormal only
+};
+
+struct ModelSpec {
+  std::int64_t n_layer = 0;
+  std::int64_t n_head = 0;
+  std::int64_t n_embd = 0;
+  std::int64_t block_size = 0;
+  std::int64_t vocab_size = 0;
+  bool bias = false;
+  double dropout = 0;
+  std::vector<ParameterSpec>
+      parameters;  // in nanoGPT's order; lm_head is tied to wte and not listed
+
+  std::int64_t parameter_count() const;
+  // What nanoGPT prints: without the position embedding.
+  std::int64_t reported_parameter_count() const;
+};
+
+ModelSpec make_model_spec(const Config& config, std::int64_t vocab_size);
+
+// nanoGPT's estimate of floating-point operations per token, forward and backward.
+double flops_per_token(const ModelSpec& model, std::int64_t block_size);
+
+}  // namespace snug

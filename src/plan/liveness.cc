@@ -1,0 +1,115 @@
+#include "plan/liveness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+namespace snug {
+namespace {
+
+struct Span {
+  std::int32_t first = std::numeric_limits<std::int32_t>::max();
+  std::int32_t last = -1;
+  std::int32_t phase = -1;
+
+  bool empty() const { return last < 0; }
+  void include(std::int32_t from, std::int32_t to) {
+    first = std::min(first, from);
+    last = std::max(last, to);
+  }
+};
+
+class LivenessPass {
+ public:
+  explicit LivenessPass(const Program& program)
+      : program_(program), spans_(program.tensors.size()) {}
+
+  std::vector<Block> run() {
+    number_phases();
+    for (std::size_t p = 0; p < program_.phases.size(); ++p) visit_phase(static_cast<int>(p));
+    std::vector<Block> blocks;
+    for (std::size_t t = 0; t < spans_.size(); ++t) {
+      if (spans_[t].empty()) continue;
+      const Tensor& tensor = program_.tensors[t];
+      blocks.push_back({align_up(tensor.byte_count(), kTensorAlignment), spans_[t].first,
+                        spans_[t].last, tensor.role, static_cast<TensorId>(t), -1, -1});
+    }
+    blocks.insert(blocks.end(), scratch_.begin(), scratch_.end());
+    return blocks;
+  }
+
+ private:
+  void number_phases() {
+    std::int32_t step = 0;
+    for (const Phase& phase : program_.phases) {
+      Span span;
+      const auto count = static_cast<std::int32_t>(phase.ops.size());
+      if (count > 0) span.include(step, step + count - 1);
+      if (phase.in_iteration && !span.empty()) iteration_.include(span.first, span.last);
+      phases_.push_back(span);
+      step += count;
+    }
+    run_.include(0, step - 1);
+  }
+
+  void visit_phase(std::int32_t p) {
+    const Phase& phase = program_.phases[static_cast<std::size_t>(p)];
+    std::int32_t step = phases_[static_cast<std::size_t>(p)].first;
+    for (std::size_t o = 0; o < phase.ops.size(); ++o, ++step) {
+      const Op& op = phase.ops[o];
+      for (const TensorId id : op.reads) touch(id, p, step, op);
+      for (const TensorId id : op.writes) touch(id, p, step, op);
+      if (op.scratch_bytes > 0) {
+        scratch_.push_back({align_up(op.scratch_bytes, kTensorAlignment), step, step,
+                            Role::kWorkspace, kNoTensor, p, static_cast<std::int32_t>(o)});
+      }
+    }
+  }
+
+  void touch(TensorId id, std::int32_t p, std::int32_t step, const Op& op) {
+    if (id == kNoTensor) return;
+    const Tensor& tensor = program_.tensor(id);
+    Span& span = spans_[static_cast<std::size_t>(id)];
+    const bool in_iteration = program_.phases[static_cast<std::size_t>(p)].in_iteration;
+    const bool of_one_phase =
+        tensor.lifetime == Lifetime::kOps || tensor.lifetime == Lifetime::kPhase;
+    if ((of_one_phase && span.phase >= 0 && span.phase != p) ||
+        (tensor.lifetime == Lifetime::kIteration && !in_iteration)) {
+      throw InternalError(
+          fmt::format("'{}' touches '{}' outside its lifetime", op.label, tensor.name));
+    }
+    span.phase = p;
+    switch (tensor.lifetime) {
+      case Lifetime::kRun:
+        span.include(run_.first, run_.last);
+        break;
+      case Lifetime::kIteration:
+        span.include(iteration_.first, iteration_.last);
+        break;
+      case Lifetime::kPhase: {
+        const Span& whole = phases_[static_cast<std::size_t>(p)];
+        span.include(whole.first, whole.last);
+        break;
+      }
+      case Lifetime::kOps:
+        span.include(step, step);
+        break;
+    }
+  }
+
+  const Program& program_;
+  std::vector<Span> spans_;
+  std::vector<Span> phases_;
+  Span run_, iteration_;
+  std::vector<Block> scratch_;
+};
+
+}  // namespace
+
+std::vector<Block> live_blocks(const Program& program) { return LivenessPass(program).run(); }
+
+}  // namespace snug

@@ -1,0 +1,91 @@
+#include "plan/packing.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace snug {
+namespace {
+
+using Order = std::function<bool(const Block&, const Block&)>;
+
+std::int32_t steps_of(const Block& b) { return b.last - b.first; }
+
+// First fit: each block, in the given order, goes to the lowest gap between the blocks that are
+// already placed and alive together with it.
+class FirstFit {
+ public:
+  explicit FirstFit(const std::vector<Block>& blocks) : blocks_(blocks) {
+    packing_.offset.assign(blocks.size(), 0);
+  }
+
+  Packing run(const Order& before) {
+    std::vector<std::size_t> order(blocks_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return before(blocks_[a], blocks_[b]); });
+    for (const std::size_t i : order) place(i);
+    return std::move(packing_);
+  }
+
+ private:
+  struct Placed {
+    std::int64_t begin, end;
+    std::int32_t first, last;
+  };
+
+  // `placed_` is sorted by begin, so one walk finds the lowest gap.
+  void place(std::size_t i) {
+    const Block& block = blocks_[i];
+    std::int64_t candidate = 0;
+    for (const Placed& other : placed_) {
+      if (other.last < block.first || other.first > block.last) continue;
+      if (other.begin - candidate >= block.bytes) break;
+      candidate = std::max(candidate, other.end);
+    }
+    const Placed placed{candidate, candidate + block.bytes, block.first, block.last};
+    const auto at =
+        std::upper_bound(placed_.begin(), placed_.end(), placed,
+                         [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
+    placed_.insert(at, placed);
+    packing_.offset[i] = candidate;
+    packing_.total_bytes = std::max(packing_.total_bytes, placed.end);
+  }
+
+  const std::vector<Block>& blocks_;
+  std::vector<Placed> placed_;
+  Packing packing_;
+};
+
+}  // namespace
+
+Packing pack(const std::vector<Block>& blocks, std::int64_t lower_bound_bytes) {
+  // Long-lived first suits the stack-like life of saved activations; size first suits a few large
+  // tensors among many small ones.
+  const Order orders[] = {
+      [](const Block& a, const Block& b) {
+        return steps_of(a) != steps_of(b) ? steps_of(a) > steps_of(b) : a.bytes > b.bytes;
+      },
+      [](const Block& a, const Block& b) {
+        return a.bytes != b.bytes ? a.bytes > b.bytes : steps_of(a) > steps_of(b);
+      },
+      [](const Block& a, const Block& b) {
+        return a.first != b.first ? a.first < b.first : a.bytes > b.bytes;
+      },
+      [](const Block& a, const Block& b) {
+        const auto area = [](const Block& x) {
+          return static_cast<double>(x.bytes) * (steps_of(x) + 1);
+        };
+        return area(a) > area(b);
+      },
+  };
+  Packing best;
+  for (const Order& order : orders) {
+    Packing packing = FirstFit(blocks).run(order);
+    if (best.offset.empty() || packing.total_bytes < best.total_bytes) best = std::move(packing);
+    if (best.total_bytes == lower_bound_bytes) break;
+  }
+  return best;
+}
+
+}  // namespace snug

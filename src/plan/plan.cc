@@ -1,0 +1,64 @@
+#include "plan/plan.h"
+
+#include <algorithm>
+
+#include "plan/liveness.h"
+#include "plan/packing.h"
+
+namespace snug {
+namespace {
+
+// Fills steps, peak and phase maxima from the blocks' lifetimes.
+void add_timeline(const Program& program, const std::vector<Block>& blocks, Plan& plan) {
+  for (std::size_t p = 0; p < program.phases.size(); ++p) {
+    for (std::size_t o = 0; o < program.phases[p].ops.size(); ++o) {
+      plan.steps.push_back({static_cast<std::int32_t>(p), static_cast<std::int32_t>(o), 0, {}});
+    }
+  }
+  std::vector<RoleBytes> change(plan.steps.size() + 1, RoleBytes{});
+  for (const Block& block : blocks) {
+    const auto role = static_cast<std::size_t>(block.role);
+    change[static_cast<std::size_t>(block.first)][role] += block.bytes;
+    change[static_cast<std::size_t>(block.last) + 1][role] -= block.bytes;
+  }
+  RoleBytes alive{};
+  plan.phase_bytes.assign(program.phases.size(), 0);
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    PlanStep& step = plan.steps[s];
+    for (std::size_t role = 0; role < alive.size(); ++role) {
+      alive[role] += change[s][role];
+      step.live_bytes = checked_add(step.live_bytes, alive[role]);
+    }
+    step.by_role = alive;
+    std::int64_t& phase_bytes = plan.phase_bytes[static_cast<std::size_t>(step.phase)];
+    phase_bytes = std::max(phase_bytes, step.live_bytes);
+    if (step.live_bytes > plan.lower_bound_bytes) {
+      plan.lower_bound_bytes = step.live_bytes;
+      plan.peak_step = s;
+    }
+  }
+}
+
+}  // namespace
+
+Plan make_plan(const Program& program) {
+  const std::vector<Block> blocks = live_blocks(program);
+  Plan plan;
+  add_timeline(program, blocks, plan);
+  const Packing packing = pack(blocks, plan.lower_bound_bytes);
+  plan.arena_bytes = packing.total_bytes;
+  plan.tensor_offset.assign(program.tensors.size(), -1);
+  for (const Phase& phase : program.phases) plan.scratch_offset.emplace_back(phase.ops.size(), -1);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Block& block = blocks[i];
+    if (block.tensor != kNoTensor) {
+      plan.tensor_offset[static_cast<std::size_t>(block.tensor)] = packing.offset[i];
+    } else {
+      plan.scratch_offset[static_cast<std::size_t>(block.phase)]
+                         [static_cast<std::size_t>(block.op)] = packing.offset[i];
+    }
+  }
+  return plan;
+}
+
+}  // namespace snug

@@ -1,0 +1,162 @@
+#include "plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/error.h"
+#include "program/sampling_program.h"
+#include "program/training_program.h"
+
+namespace snug {
+namespace {
+
+// Scratch of a made-up backend: enough to see that the plan books it.
+class FakeTarget : public Target {
+ public:
+  std::int64_t scratch_bytes(const Program&, const Phase&, const Op& op) const override {
+    return op.kind == OpKind::kAttention || op.kind == OpKind::kLinear ? 10000 : 0;
+  }
+  std::int64_t overhead_bytes(const Program&) const override { return 0; }
+};
+
+struct NamedShape {
+  const char* name;
+  std::int64_t layers, width, vocab;
+  TrainingShape shape;
+};
+
+std::vector<NamedShape> shapes() {
+  std::vector<NamedShape> all = {
+      {"gpt2", 12, 768, 50304, {12, 40, 1024, 12, 1024, 0, 0, 0.1}},
+      {"gpt2 checkpointed", 12, 768, 50304, {64, 8, 1024, 64, 1024, 12, 0, 0.1}},
+      {"gpt2 partial", 12, 768, 50304, {16, 1, 1024, 4, 512, 5, 0, 0.1}},
+      {"gpt2 xl", 48, 1600, 50304, {1, 512, 1024, 1, 1024, 48, 128, 0.1}},
+      {"shakespeare", 6, 384, 65, {64, 1, 256, 64, 256, 0, 0, 0.1}},
+      {"large evaluation", 2, 64, 65, {2, 1, 64, 64, 64, 0, 0, 0.1}},
+      {"tiny", 1, 8, 11, {1, 1, 3, 1, 3, 0, 0, 0.1}},
+  };
+  return all;
+}
+
+ModelSpec model_of(const NamedShape& s) {
+  Config config;
+  config.n_layer = s.layers;
+  config.n_embd = s.width;
+  config.n_head = s.width / 8;
+  config.block_size = s.shape.block_size;
+  config.dropout = 0.1;
+  config.bias = true;
+  return make_model_spec(config, s.vocab);
+}
+
+TEST(Plan, PacksOurProgramsWithinTwoPercentOfTheLowerBound) {
+  for (const NamedShape& s : shapes()) {
+    const ModelSpec model = model_of(s);
+    const Program program = build_training_program(model, s.shape, FakeTarget());
+    const Plan plan = make_plan(program);
+    verify_plan(program, plan);
+    EXPECT_LE(plan.packing_ratio(), 1.02) << s.name;
+    RecordProperty(s.name, std::to_string(plan.packing_ratio()));
+    const Program sampling = build_sampling_program(model, s.shape.block_size, FakeTarget());
+    const Plan sampling_plan = make_plan(sampling);
+    verify_plan(sampling, sampling_plan);
+    EXPECT_LE(sampling_plan.packing_ratio(), 1.02) << s.name;
+  }
+}
+
+TEST(Plan, CheckpointedBlocksKeepOneTensorEach) {
+  NamedShape s = shapes()[0];
+  s.shape = {2, 1, 1024, 1, 64, 0, 0, 0.1};
+  const ModelSpec model = model_of(s);
+  const std::int64_t unit = 2 * 1024 * 768 * 4;  // one (B, T, C)
+  const auto peak = [&](std::int64_t blocks) {
+    s.shape.checkpoint_blocks = blocks;
+    return make_plan(build_training_program(model, s.shape, FakeTarget())).lower_bound_bytes;
+  };
+  // A block keeps 10 units and its statistics; checkpointed, its input only.
+  const std::int64_t saved = peak(0) - peak(6);
+  EXPECT_GE(saved, 6 * 9 * unit);
+  EXPECT_LE(saved, 6 * 9 * unit + 6 * unit / 2);
+  EXPECT_LT(peak(12), peak(6));
+}
+
+TEST(Plan, EvaluationMayUseTheGradientsBytes) {
+  NamedShape s = shapes()[0];
+  s.shape = {1, 1, 64, 1, 64, 0, 64, 0.1};
+  const Plan plan = make_plan(build_training_program(model_of(s), s.shape, FakeTarget()));
+  s.shape.eval_batch_size = 16;
+  const Plan larger = make_plan(build_training_program(model_of(s), s.shape, FakeTarget()));
+  EXPECT_EQ(plan.arena_bytes, larger.arena_bytes);
+}
+
+TEST(Plan, NoTensorIsLargerThanItsChunkOfLogits) {
+  const NamedShape s = shapes()[1];
+  const Program program = build_training_program(model_of(s), s.shape, FakeTarget());
+  for (const Tensor& tensor : program.tensors) {
+    EXPECT_TRUE(tensor.role != Role::kLossHead || tensor.byte_count() <= 64 * kMiB) << tensor.name;
+  }
+}
+
+// A random program: every op writes a new tensor and reads some that are older.
+Program random_program(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](std::size_t n) { return random() % n; };
+  Program program;
+  for (int p = 0; p < 3; ++p) {
+    Phase phase;
+    phase.kind = static_cast<PhaseKind>(p);
+    phase.in_iteration = p > 0;
+    const std::size_t first = program.tensors.size();
+    const std::size_t op_count = 1 + below(30);
+    for (std::size_t o = 0; o < op_count; ++o) {
+      const auto lifetime = static_cast<Lifetime>(p > 0 ? below(4) : 2 + below(2));
+      program.tensors.push_back({"t" + std::to_string(program.tensors.size()),
+                                 {static_cast<std::int64_t>(1 + below(5000))},
+                                 DType::kU8,
+                                 static_cast<Role>(below(kRoleCount)),
+                                 lifetime});
+      const auto id = static_cast<TensorId>(program.tensors.size() - 1);
+      Op op{OpKind::kZero, "op", {}, {id}};
+      for (std::size_t r = below(4); r > 0; --r) {
+        op.reads.push_back(static_cast<TensorId>(first + below(program.tensors.size() - first)));
+      }
+      op.scratch_bytes = static_cast<std::int64_t>(below(3) * below(3000));
+      phase.ops.push_back(op);
+    }
+    program.phases.push_back(phase);
+  }
+  return program;
+}
+
+TEST(Plan, RandomProgramsNeverOverlapAndNeverBeatTheLowerBound) {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    const Program program = random_program(seed);
+    const Plan plan = make_plan(program);
+    ASSERT_NO_THROW(verify_plan(program, plan)) << seed;
+    EXPECT_GE(plan.arena_bytes, plan.lower_bound_bytes);
+    EXPECT_EQ(plan.steps[plan.peak_step].live_bytes, plan.lower_bound_bytes);
+  }
+}
+
+TEST(Plan, VerifierSeesAnOverlapAndAnEscape) {
+  const Program program = random_program(7);
+  Plan plan = make_plan(program);
+  ASSERT_NO_THROW(verify_plan(program, plan));
+  Plan escaped = plan;
+  escaped.arena_bytes -= kTensorAlignment;
+  EXPECT_THROW(verify_plan(program, escaped), InternalError);
+  // Everything at byte 0: whatever is alive together now overlaps.
+  for (std::int64_t& offset : plan.tensor_offset) offset = offset < 0 ? offset : 0;
+  EXPECT_THROW(verify_plan(program, plan), InternalError);
+}
+
+TEST(Plan, RefusesTensorsTouchedOutsideTheirLifetime) {
+  Program program = random_program(1);
+  for (Tensor& tensor : program.tensors) tensor.lifetime = Lifetime::kOps;
+  program.phases[1].ops[0].reads.push_back(program.phases[0].ops[0].writes[0]);
+  EXPECT_THROW(make_plan(program), InternalError);
+}
+
+}  // namespace
+}  // namespace snug

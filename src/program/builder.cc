@@ -1,0 +1,73 @@
+#include "program/builder.h"
+
+#include <utility>
+
+namespace snug {
+namespace {
+
+constexpr std::string_view kPrefix = "transformer.";
+
+}  // namespace
+
+ProgramBuilder::ProgramBuilder(const ModelSpec& model, const Target& target)
+    : model_(model), target_(target) {}
+
+void ProgramBuilder::add_weights() {
+  for (const ParameterSpec& p : model_.parameters) {
+    program_.weights.push_back(add({p.name, p.shape, DType::kF32, Role::kWeights, Lifetime::kRun}));
+  }
+}
+
+void ProgramBuilder::add_training_state() {
+  for (const ParameterSpec& p : model_.parameters) {
+    program_.gradients.push_back(
+        add({p.name + ".grad", p.shape, DType::kF32, Role::kGradients, Lifetime::kIteration}));
+    program_.first_moments.push_back(
+        add({p.name + ".exp_avg", p.shape, DType::kF32, Role::kOptimizerState, Lifetime::kRun}));
+    program_.second_moments.push_back(
+        add({p.name + ".exp_avg_sq", p.shape, DType::kF32, Role::kOptimizerState, Lifetime::kRun}));
+  }
+}
+
+TensorId ProgramBuilder::find(std::string_view short_name, const std::vector<TensorId>& ids) const {
+  for (std::size_t i = 0; i < model_.parameters.size(); ++i) {
+    const std::string_view name = model_.parameters[i].name;
+    if (name.substr(kPrefix.size()) == short_name) return ids[i];
+  }
+  return kNoTensor;
+}
+
+TensorId ProgramBuilder::weight(std::string_view short_name) const {
+  return find(short_name, program_.weights);
+}
+
+TensorId ProgramBuilder::gradient(std::string_view short_name) const {
+  return find(short_name, program_.gradients);
+}
+
+TensorId ProgramBuilder::add(Tensor tensor) {
+  program_.tensors.push_back(std::move(tensor));
+  return static_cast<TensorId>(program_.tensors.size() - 1);
+}
+
+TensorId ProgramBuilder::activation(std::string name, Shape shape, Role role) {
+  return add({std::move(name), shape, DType::kF32, role, Lifetime::kOps});
+}
+
+Phase& ProgramBuilder::begin_phase(PhaseKind kind, bool in_iteration, std::int64_t batch_size,
+                                   std::int64_t block_size) {
+  Phase next;
+  next.kind = kind;
+  next.in_iteration = in_iteration;
+  next.batch_size = batch_size;
+  next.block_size = block_size;
+  program_.phases.push_back(std::move(next));
+  return phase();
+}
+
+void ProgramBuilder::emit(Op op) {
+  op.scratch_bytes = target_.scratch_bytes(program_, phase(), op);
+  phase().ops.push_back(std::move(op));
+}
+
+}  // namespace snug

@@ -1,0 +1,13 @@
+// The program of text generation: a prefill over a window of positions and a decode step with a
+// key/value cache.
+#pragma once
+
+#include "model/model_spec.h"
+#include "program/program.h"
+
+namespace snug {
+
+// `window` positions are kept, at most the model's block_size.
+Program build_sampling_program(const ModelSpec& model, std::int64_t window, const Target& target);
+
+}  // namespace snug

@@ -1,0 +1,29 @@
+// The program of a training run: load, evaluation, micro-step, update, save.
+#pragma once
+
+#include "model/model_spec.h"
+#include "program/program.h"
+
+namespace snug {
+
+// The settings that shape memory; none of them can change the trained weights but E, the number of
+// sequences per iteration, and weight_decay.
+struct TrainingShape {
+  std::int64_t batch_size = 1;
+  std::int64_t accumulation_steps = 1;
+  std::int64_t block_size = 1;
+  std::int64_t eval_batch_size = 1;
+  std::int64_t eval_block_size = 1;
+  std::int64_t checkpoint_blocks = 0;  // the first n blocks are recomputed in backward
+  std::int64_t loss_chunk = 0;         // wanted rows of logits; 0: chosen
+  double weight_decay = 0;
+
+  std::int64_t sequences_per_iteration() const { return batch_size * accumulation_steps; }
+};
+
+TrainingShape training_shape(const Config& config);
+
+Program build_training_program(const ModelSpec& model, const TrainingShape& shape,
+                               const Target& target);
+
+}  // namespace snug
