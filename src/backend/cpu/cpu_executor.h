@@ -1,0 +1,49 @@
+// Runs a planned Program on the CPU, in the arena that the plan sized.
+#pragma once
+
+#include <functional>
+
+#include "backend/backend.h"
+#include "backend/cpu/arena.h"
+#include "backend/cpu/gemm.h"
+#include "backend/cpu/kernels/kernels.h"
+#include "plan/plan.h"
+
+namespace snug::cpu {
+
+// A prepared product of a linear op, by its rows: a sequence has at most two kinds of tile.
+struct LinearCall {
+  std::int64_t rows;
+  const Gemm* gemm;
+};
+
+class CpuExecutor : public Executor {
+ public:
+  // Binds every tensor and prepares every product; from here on nothing allocates. `program` and
+  // `plan` must outlive the executor.
+  CpuExecutor(const Program& program, const Plan& plan,
+              const KernelTable& kernels = fast_kernels());
+
+  void run(const Phase& phase, const StepContext& context) override;
+  TensorView view(TensorId id) const override;
+
+  const Arena& arena() const { return arena_; }
+
+  // Called before every op; for tests that look inside a step.
+  using Observer = std::function<void(const Phase&, const Op&)>;
+  void observe(Observer observer) { observer_ = std::move(observer); }
+
+ private:
+  friend struct OpRun;
+
+  const Program& program_;
+  const Plan& plan_;
+  const KernelTable& kernels_;
+  Arena arena_;
+  std::vector<TensorView> views_;
+  std::vector<std::vector<std::vector<LinearCall>>> linear_calls_;  // per phase, per op
+  GemmCache gemms_;
+  Observer observer_;
+};
+
+}  // namespace snug::cpu

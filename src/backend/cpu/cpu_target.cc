@@ -1,0 +1,78 @@
+#include "backend/cpu/cpu_target.h"
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "backend/cpu/kernels/kernels.h"
+#include "backend/cpu/linear_shapes.h"
+#include "base/bytes.h"
+
+namespace snug::cpu {
+namespace {
+
+// Measured by tests/memory: see docs/memory.md, "What lies outside the arena".
+constexpr std::int64_t kProcessBytes = 96 * kMiB;
+constexpr std::int64_t kPerThreadBytes = 2 * kMiB;
+constexpr std::int64_t kPerOpBytes = 4 * kKiB;
+
+std::int64_t linear_scratch(GemmCache& gemms, const Program& program, const Phase& phase,
+                            const Op& op) {
+  const std::int64_t T = phase.block_size;
+  if (op.row_from_context || T == 1) return gemms.get(linear_shape(program, op, 1)).scratch_bytes();
+  // A sequence's first tile and its last are all the shapes there are.
+  std::int64_t most = 0;
+  for_each_tile(0, T, T, op.tile_rows, [&](std::int64_t, std::int64_t rows) {
+    most = std::max(most, gemms.get(linear_shape(program, op, rows)).scratch_bytes());
+  });
+  return most;
+}
+
+std::int64_t norm_scratch(const Program& program, const Op& op) {
+  std::int64_t most = 0;
+  for (const TensorId id : op.reads) {
+    most = std::max(most, program.tensor(id).shape.element_count());
+  }
+  return (most + kSquareBlock - 1) / kSquareBlock * static_cast<std::int64_t>(sizeof(double));
+}
+
+}  // namespace
+
+int use_threads(std::int64_t wanted) {
+  const int threads = wanted > 0 ? static_cast<int>(wanted) : omp_get_num_procs();
+  omp_set_dynamic(0);
+  omp_set_num_threads(threads);
+  return threads;
+}
+
+std::int64_t CpuTarget::scratch_bytes(const Program& program, const Phase& phase,
+                                      const Op& op) const {
+  const auto head_width = [&](TensorId out) {
+    return program.tensor(out).shape[2] / op.head_count;
+  };
+  switch (op.kind) {
+    case OpKind::kLinear:
+    case OpKind::kLinearDx:
+    case OpKind::kLinearDw:
+      return linear_scratch(gemms_, program, phase, op);
+    case OpKind::kAttention:
+      return attention_scratch_bytes(phase.block_size, head_width(op.writes[0]), threads_);
+    case OpKind::kAttentionBackward:
+      return attention_backward_scratch_bytes(phase.block_size, head_width(op.reads[1]), threads_);
+    case OpKind::kAttentionDecode:  // one row of scores per head, over the whole cache
+      return checked_mul(op.head_count * program.tensor(op.reads[1]).shape[0],
+                         size_of(DType::kF32));
+    case OpKind::kGradientNorm:
+      return norm_scratch(program, op);
+    default:
+      return 0;
+  }
+}
+
+std::int64_t CpuTarget::overhead_bytes(const Program& program) const {
+  std::int64_t ops = 0;
+  for (const Phase& phase : program.phases) ops += static_cast<std::int64_t>(phase.ops.size());
+  return kProcessBytes + threads_ * kPerThreadBytes + ops * kPerOpBytes;
+}
+
+}  // namespace snug::cpu

@@ -1,0 +1,28 @@
+// What the CPU backend needs for each op, asked from the libraries that will run it.
+#pragma once
+
+#include <memory>
+
+#include "backend/cpu/gemm.h"
+#include "program/program.h"
+
+namespace snug::cpu {
+
+// All cores this process may run on, or `wanted` if positive; sets OpenMP's count.
+int use_threads(std::int64_t wanted);
+
+class CpuTarget : public Target {
+ public:
+  explicit CpuTarget(int threads) : threads_(threads) {}
+
+  std::int64_t scratch_bytes(const Program& program, const Phase& phase,
+                             const Op& op) const override;
+  std::int64_t overhead_bytes(const Program& program) const override;
+  int threads() const { return threads_; }
+
+ private:
+  int threads_;
+  mutable GemmCache gemms_;  // descriptions only
+};
+
+}  // namespace snug::cpu

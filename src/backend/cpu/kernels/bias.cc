@@ -1,0 +1,41 @@
+// Gradient of a bias: for each sequence the sum of its T rows, top to bottom, then added to what is
+// there. Threads share columns, so every column has one owner and one order.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/bias.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target.h:
+#include "backend/cpu/kernels/chunks.h"
+#include "backend/cpu/kernels/fast_kernels.h"
+#include "backend/cpu/kernels/vectors-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace snug::cpu::HWY_NAMESPACE {
+
+// Columns [begin, end), at most kColumnBlock.
+void bias_backward_columns(const BiasBackward& op, std::int64_t begin, std::int64_t end) {
+  HWY_ALIGN float sum[kColumnBlock];
+  const float* row = op.dy + begin;  // walks (B, T) rows
+  for (std::int64_t b = 0; b < op.B; ++b) {
+    std::memset(sum, 0, sizeof(sum));
+    for (std::int64_t t = 0; t < op.T; ++t, row += op.N) add_to(sum, row, end - begin);
+    add_to(op.dbias + begin, sum, end - begin);
+  }
+}
+
+}  // namespace snug::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace snug::cpu {
+
+HWY_EXPORT(bias_backward_columns);
+
+void bias_backward_fast(const BiasBackward& op) noexcept {
+  for_each_column_block(op.N, op.B * op.T, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(bias_backward_columns)(op, begin, end);
+  });
+}
+
+}  // namespace snug::cpu
+#endif  // HWY_ONCE

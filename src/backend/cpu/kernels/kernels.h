@@ -1,0 +1,196 @@
+// The contract of every CPU kernel: what it reads, writes and promises. Two tables implement it:
+// reference_kernels() is plain, serial and stays as the oracle; fast_kernels() is vectorised with
+// Highway (instruction set chosen at run time) and threaded with OpenMP.
+//
+// Promises that hold for every kernel:
+//  - No allocation, no exceptions. Scratch comes from the caller.
+//  - Same bits for a sequence whatever else is in the batch: a row's or a sequence's result never
+//    depends on B, on its place in the batch, on pointer alignment or on the thread count.
+//  - Parameter gradients are added to what is there, one sequence after the other in order, each
+//    sequence reduced in one fixed order: splitting a batch cannot change a bit.
+//
+// Shapes: B sequences, T positions, C channels, H heads, D = C / H, V vocabulary. Row-major, dense.
+#pragma once
+
+#include <cstdint>
+
+namespace snug::cpu {
+
+// Where a dropout mask comes from: element e of a site keeps its value when word e % 4 of
+// philox(seed, {e / 4, site, sequence, iteration}) >= threshold; kept values are scaled.
+// Elements are numbered within a sequence: t * C + c for (T, C) activations, and
+// (h * T + i) * round_up(T, 4) + j for attention probabilities (query i, key j).
+struct Dropout {
+  std::uint64_t seed = 0;
+  std::uint32_t site = 0;            // RandomPurpose::kDropout + 4 * layer + place
+  std::uint32_t iteration = 0;
+  std::uint32_t first_sequence = 0;  // number of the batch's sequence 0 within the iteration
+  std::uint32_t threshold = 0;       // round(p * 2^32); 0 means that dropout is off
+  float scale = 1.0f;                // 1 / (1 - p)
+};
+
+struct Embed {
+  std::int64_t B, T, C;
+  const std::int32_t* tokens;  // (B, T)
+  const float* wte;            // (V, C)
+  const float* wpe;            // (>= first_position + T, C)
+  float* out;                  // (B, T, C) = dropout(wte[token] + wpe[first_position + t])
+  std::int64_t first_position = 0;
+  Dropout dropout;
+};
+
+// Gradient of Embed. wte's share goes to a compact table of the tokens that the iteration has seen,
+// because the loss head adds to wte's dense gradient in another order: row r of `rows` belongs to
+// the token with slot[token] == r; tokens get slots in order of first appearance.
+struct EmbedBackward {
+  std::int64_t B, T, C;
+  const std::int32_t* tokens;  // (B, T)
+  float* dout;                 // (B, T, C), the dropout mask is applied to it in place
+  float* dwpe;                 // (block_size, C), added to, sequence by sequence
+  float* rows;                 // (row_capacity, C), added to, token by token in order
+  std::int32_t* slot;          // (V), -1 = no slot yet
+  std::int32_t* row_token;     // (row_capacity), the token of each used row
+  std::int32_t* row_count;     // (1), rows in use; never exceeds min(V, tokens per iteration)
+  Dropout dropout;
+};
+
+struct LayerNorm {
+  std::int64_t rows, C;
+  const float* x;
+  const float* gamma;
+  const float* beta;  // may be null
+  float* y;
+  float* mean;        // (rows), written by layernorm_forward, read by layernorm_apply
+  float* rstd;        // (rows), 1 / sqrt(var + 1e-5), biased variance
+};
+
+struct LayerNormBackward {
+  std::int64_t B, T, C;
+  const float* dy;     // (B, T, C)
+  const float* x;      // (B, T, C)
+  const float* gamma;
+  const float* mean;
+  const float* rstd;
+  float* dx;           // (B, T, C), added to: the residual stream's gradient
+  float* dgamma;       // (C), added to
+  float* dbeta;        // (C), added to; may be null
+};
+
+struct Gelu {
+  std::int64_t count;
+  const float* x;
+  float* y;  // exact erf form: 0.5 x (1 + erf(x / sqrt 2))
+};
+
+struct GeluBackward {
+  std::int64_t count;
+  const float* x;
+  float* dy;  // in place: dy * gelu'(x)
+};
+
+struct ResidualAdd {
+  std::int64_t B, T, C;
+  const float* residual;  // (B, T, C)
+  const float* branch;    // (B, T, C)
+  float* out;             // residual + dropout(branch); may alias either input
+  Dropout dropout;
+};
+
+struct DropoutBackward {
+  std::int64_t B, T, C;
+  const float* dout;
+  float* din;  // mask * scale * dout; may alias dout
+  Dropout dropout;
+};
+
+struct BiasBackward {
+  std::int64_t B, T, N;
+  const float* dy;  // (B, T, N)
+  float* dbias;     // (N), added to
+};
+
+// Causal attention over the fused projection, softmax scale 1 / sqrt(D). Never holds T x T.
+struct Attention {
+  std::int64_t B, T, C, H;
+  const float* qkv;  // (B, T, 3C): q, k, v one after the other, heads within each
+  float* out;        // (B, T, C)
+  float* lse;        // (B, H, T), log of the sum of exp(scaled scores); may be null (evaluation)
+  float* scratch;    // attention_scratch_bytes() bytes
+  Dropout dropout;
+};
+
+struct AttentionBackward {
+  std::int64_t B, T, C, H;
+  const float* qkv;
+  const float* out;
+  const float* lse;
+  const float* dout;  // (B, T, C)
+  float* dqkv;        // (B, T, 3C), written
+  float* scratch;     // attention_backward_scratch_bytes() bytes
+  Dropout dropout;
+};
+
+// One new position against a cache; row `position` of the caches is written first.
+struct AttentionDecode {
+  std::int64_t C, H, position;
+  const float* qkv;  // (3C)
+  float* keys;       // (block_size, C)
+  float* values;     // (block_size, C)
+  float* out;        // (C)
+  float* scratch;    // H * (position + 1) floats
+};
+
+// Softmax cross-entropy over rows of logits. A target of -1 gives loss 0 and gradient 0.
+struct CrossEntropy {
+  std::int64_t rows, V;
+  const std::int32_t* targets;  // (rows)
+  float* logits;                // (rows, V); becomes softmax - onehot when want_gradient
+  float* losses;                // (rows)
+  bool want_gradient;
+};
+
+struct AdamW {
+  std::int64_t count;
+  float* weights;
+  const float* gradients;     // summed, not yet scaled
+  float* m;
+  float* v;
+  float gradient_scale;       // 1 / (sequences * T) times the clip coefficient
+  double learning_rate, beta1, beta2, epsilon, weight_decay;
+  double correction1, correction2;  // 1 - beta^t
+};
+
+// PyTorch's AdamW, in its order: w -= lr * wd * w; m = lerp; v = beta2 v + (1 - beta2) g^2;
+// w -= lr / correction1 * m / (sqrt(v) / sqrt(correction2) + eps).
+
+struct KernelTable {
+  void (*embed)(const Embed&) noexcept;
+  void (*embed_backward)(const EmbedBackward&) noexcept;
+  void (*layernorm_forward)(const LayerNorm&) noexcept;
+  void (*layernorm_apply)(const LayerNorm&) noexcept;  // same y, from the saved mean and rstd
+  void (*layernorm_backward)(const LayerNormBackward&) noexcept;
+  void (*gelu)(const Gelu&) noexcept;
+  void (*gelu_backward)(const GeluBackward&) noexcept;
+  void (*residual_add)(const ResidualAdd&) noexcept;
+  void (*dropout_backward)(const DropoutBackward&) noexcept;
+  void (*bias_backward)(const BiasBackward&) noexcept;
+  void (*attention)(const Attention&) noexcept;
+  void (*attention_backward)(const AttentionBackward&) noexcept;
+  void (*attention_decode)(const AttentionDecode&) noexcept;
+  void (*cross_entropy)(const CrossEntropy&) noexcept;
+  void (*adamw)(const AdamW&) noexcept;
+  // Sum of squares in double: fixed blocks, their sums added in order. One double of scratch per
+  // kSquareBlock elements, rounded up.
+  double (*sum_of_squares)(const float* x, std::int64_t count, double* scratch) noexcept;
+};
+
+constexpr std::int64_t kSquareBlock = 1 << 14;
+
+const KernelTable& fast_kernels();
+const KernelTable& reference_kernels();
+
+// Scratch of the fast attention kernels for `threads` threads (the reference needs no more).
+std::int64_t attention_scratch_bytes(std::int64_t T, std::int64_t D, int threads);
+std::int64_t attention_backward_scratch_bytes(std::int64_t T, std::int64_t D, int threads);
+
+}  // namespace snug::cpu

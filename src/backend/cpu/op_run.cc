@@ -1,0 +1,256 @@
+#include "backend/cpu/op_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "backend/cpu/linear_shapes.h"
+#include "base/error.h"
+
+namespace snug::cpu {
+namespace {
+
+void run_zero(const OpRun& r) {
+  for (const TensorId id : r.op.writes) {
+    const TensorView view = r.executor.view(id);
+    std::memset(view.data, 0, static_cast<std::size_t>(view.byte_count()));
+  }
+}
+
+void run_reset_embed_rows(const OpRun& r) {
+  const TensorView slot = r.executor.view(r.op.writes[0]);
+  std::memset(slot.data, 0xff, static_cast<std::size_t>(slot.byte_count()));  // -1
+  *r.write_i32(1) = 0;
+  const TensorView rows = r.executor.view(r.op.writes[2]);
+  std::memset(rows.data, 0, static_cast<std::size_t>(rows.byte_count()));
+}
+
+void run_embed(const OpRun& r) {
+  const bool decode = r.phase.kind == PhaseKind::kDecode;
+  r.kernels().embed({r.B(), r.T(), r.width(r.op.writes[0]), r.read_i32(0), r.read(1), r.read(2),
+                     r.write(0), decode ? r.context.position : 0, r.dropout()});
+}
+
+void run_embed_backward(const OpRun& r) {
+  r.kernels().embed_backward({r.B(), r.T(), r.width(r.op.reads[1]), r.read_i32(0), r.read(1),
+                              r.read(2), r.read(3), r.read_i32(4), r.read_i32(5), r.read_i32(6),
+                              r.dropout()});
+}
+
+void run_merge_embed_rows(const OpRun& r) {
+  const float* rows = r.read(0);
+  const std::int32_t* row_token = r.read_i32(1);
+  const std::int64_t count = *r.read_i32(2), C = r.width(r.op.reads[0]);
+  float* dwte = r.write(0);
+#pragma omp parallel for schedule(static) if (count * C > 1 << 15)
+  for (std::int64_t row = 0; row < count; ++row) {
+    float* out = dwte + row_token[row] * C;
+    for (std::int64_t c = 0; c < C; ++c) out[c] += rows[row * C + c];
+  }
+}
+
+void run_layernorm(const OpRun& r) {
+  r.kernels().layernorm_forward({r.B() * r.T(), r.width(r.op.reads[0]), r.read(0), r.read(1),
+                                 r.read(2), r.write(0), r.write(1), r.write(2)});
+}
+
+void run_layernorm_apply(const OpRun& r) {
+  r.kernels().layernorm_apply({r.B() * r.T(), r.width(r.op.reads[0]), r.read(0), r.read(1),
+                               r.read(2), r.write(0), r.read(3), r.read(4)});
+}
+
+void run_layernorm_backward(const OpRun& r) {
+  r.kernels().layernorm_backward({r.B(), r.T(), r.width(r.op.reads[0]), r.read(0), r.read(1),
+                                  r.read(2), r.read(3), r.read(4), r.write(0), r.write(1),
+                                  r.write(2)});
+}
+
+const Gemm& product_of(const OpRun& r, std::int64_t rows) {
+  for (const LinearCall& call : r.linear_calls) {
+    if (call.rows == rows) return *call.gemm;
+  }
+  throw InternalError(fmt::format("no product of {} rows was prepared for '{}'", rows, r.op.label));
+}
+
+// In the loss head one operand holds only the op's rows; the others hold all rows of the batch.
+void run_linear(const OpRun& r) {
+  const std::int64_t in = r.width(r.op.reads[0]), out = r.width(r.op.writes[0]);
+  const std::int64_t first = r.first_row();
+  const auto one = [&](std::int64_t row, std::int64_t rows) {
+    const std::int64_t out_row = r.op.row_count > 0 ? row - first : row;
+    product_of(r, rows).run(r.read(0) + row * in, r.read(1), r.read(2), r.write(0) + out_row * out,
+                            r.scratch);
+  };
+  if (r.op.row_from_context) return one(first, 1);
+  for_each_tile(first, r.end_row(), r.T(), r.op.tile_rows, one);
+}
+
+void run_linear_dx(const OpRun& r) {
+  const std::int64_t out = r.width(r.op.reads[0]), in = r.width(r.op.writes[0]);
+  const std::int64_t first = r.first_row();
+  for_each_tile(first, r.end_row(), r.T(), r.op.tile_rows,
+                [&](std::int64_t row, std::int64_t rows) {
+                  const std::int64_t dy_row = r.op.row_count > 0 ? row - first : row;
+                  product_of(r, rows).run(r.read(0) + dy_row * out, r.read(1), nullptr,
+                                          r.write(0) + row * in, r.scratch);
+                });
+}
+
+void run_linear_dw(const OpRun& r) {
+  const std::int64_t out = r.width(r.op.reads[0]), in = r.width(r.op.reads[1]);
+  const std::int64_t first = r.first_row();
+  for_each_tile(first, r.end_row(), r.T(), r.op.tile_rows,
+                [&](std::int64_t row, std::int64_t rows) {
+                  const std::int64_t dy_row = r.op.row_count > 0 ? row - first : row;
+                  product_of(r, rows).run(r.read(0) + dy_row * out, r.read(1) + row * in, nullptr,
+                                          r.write(0), r.scratch);
+                });
+  if (r.write(1) != nullptr) {
+    r.kernels().bias_backward({r.B(), r.T(), out, r.read(0), r.write(1)});
+  }
+}
+
+void run_gelu(const OpRun& r) {
+  r.kernels().gelu({r.B() * r.T() * r.width(r.op.reads[0]), r.read(0), r.write(0)});
+}
+
+void run_gelu_backward(const OpRun& r) {
+  r.kernels().gelu_backward({r.B() * r.T() * r.width(r.op.reads[0]), r.read(0), r.write(0)});
+}
+
+void run_attention(const OpRun& r) {
+  r.kernels().attention({r.B(), r.T(), r.width(r.op.writes[0]), r.op.head_count, r.read(0),
+                         r.write(0), r.write(1), reinterpret_cast<float*>(r.scratch), r.dropout()});
+}
+
+void run_attention_backward(const OpRun& r) {
+  r.kernels().attention_backward({r.B(), r.T(), r.width(r.op.reads[1]), r.op.head_count, r.read(0),
+                                  r.read(1), r.read(2), r.read(3), r.write(0),
+                                  reinterpret_cast<float*>(r.scratch), r.dropout()});
+}
+
+void run_attention_decode(const OpRun& r) {
+  r.kernels().attention_decode({r.width(r.op.writes[0]), r.op.head_count, r.context.position,
+                                r.read(0), r.write(1), r.write(2), r.write(0),
+                                reinterpret_cast<float*>(r.scratch)});
+}
+
+void run_kv_store(const OpRun& r) {
+  const std::int64_t C = r.width(r.op.writes[0]);
+  const auto bytes = static_cast<std::size_t>(C) * sizeof(float);
+  for (std::int64_t t = 0; t < r.T(); ++t) {
+    const float* qkv = r.read(0) + t * 3 * C;
+    std::memcpy(r.write(0) + t * C, qkv + C, bytes);
+    std::memcpy(r.write(1) + t * C, qkv + 2 * C, bytes);
+  }
+}
+
+void run_residual_add(const OpRun& r) {
+  r.kernels().residual_add(
+      {r.B(), r.T(), r.width(r.op.writes[0]), r.read(0), r.read(1), r.write(0), r.dropout()});
+}
+
+void run_dropout_backward(const OpRun& r) {
+  r.kernels().dropout_backward(
+      {r.B(), r.T(), r.width(r.op.writes[0]), r.read(0), r.write(0), r.dropout()});
+}
+
+void run_cross_entropy(const OpRun& r) {
+  const std::int64_t first = r.first_row(), rows = r.end_row() - first;
+  if (rows <= 0) return;
+  r.kernels().cross_entropy({rows, r.width(r.op.reads[0]), r.read_i32(1) + first, r.read(0),
+                             r.write(0) + first, r.op.writes[1] != kNoTensor});
+}
+
+void run_gradient_norm(const OpRun& r) {
+  double sum = 0;
+  for (const TensorId id : r.op.reads) {
+    const TensorView view = r.executor.view(id);
+    sum += r.kernels().sum_of_squares(view.f32(), view.element_count(),
+                                      reinterpret_cast<double*>(r.scratch));
+  }
+  *r.executor.view(r.op.writes[0]).f64() = std::sqrt(sum) * r.context.gradient_scale;
+}
+
+void run_adamw(const OpRun& r) {
+  const double norm = *r.executor.view(r.op.reads[4]).f64();
+  if (!std::isfinite(norm)) return;
+  const StepContext& c = r.context;
+  // As torch.nn.utils.clip_grad_norm_ does it.
+  const double clip = c.gradient_clip > 0 ? std::min(1.0, c.gradient_clip / (norm + 1e-6)) : 1.0;
+  const auto t = static_cast<double>(c.update_count);
+  r.kernels().adamw({r.tensor(r.op.writes[0]).shape.element_count(), r.write(0), r.read(1),
+                     r.write(1), r.write(2), static_cast<float>(c.gradient_scale * clip),
+                     c.learning_rate, c.beta1, c.beta2, c.epsilon, r.op.weight_decay,
+                     1 - std::pow(c.beta1, t), 1 - std::pow(c.beta2, t)});
+}
+
+void run_by_host(const OpRun&) {}  // checkpoints are read and written by the training loop
+
+struct Registration {
+  OpKind kind;
+  OpFunction function;
+};
+
+constexpr Registration kRegistrations[] = {
+    {OpKind::kZero, run_zero},
+    {OpKind::kResetEmbedRows, run_reset_embed_rows},
+    {OpKind::kEmbed, run_embed},
+    {OpKind::kEmbedBackward, run_embed_backward},
+    {OpKind::kMergeEmbedRows, run_merge_embed_rows},
+    {OpKind::kLayerNorm, run_layernorm},
+    {OpKind::kLayerNormApply, run_layernorm_apply},
+    {OpKind::kLayerNormBackward, run_layernorm_backward},
+    {OpKind::kLinear, run_linear},
+    {OpKind::kLinearDx, run_linear_dx},
+    {OpKind::kLinearDw, run_linear_dw},
+    {OpKind::kGelu, run_gelu},
+    {OpKind::kGeluBackward, run_gelu_backward},
+    {OpKind::kAttention, run_attention},
+    {OpKind::kAttentionBackward, run_attention_backward},
+    {OpKind::kAttentionDecode, run_attention_decode},
+    {OpKind::kKvStore, run_kv_store},
+    {OpKind::kResidualAdd, run_residual_add},
+    {OpKind::kDropoutBackward, run_dropout_backward},
+    {OpKind::kCrossEntropy, run_cross_entropy},
+    {OpKind::kGradientNorm, run_gradient_norm},
+    {OpKind::kAdamW, run_adamw},
+    {OpKind::kCheckpointWrite, run_by_host},
+    {OpKind::kCheckpointRead, run_by_host},
+};
+
+}  // namespace
+
+std::int64_t OpRun::first_row() const {
+  return op.row_from_context ? context.position : op.first_row;
+}
+
+std::int64_t OpRun::end_row() const {
+  const std::int64_t in_use = B() * T();
+  return op.row_count > 0 ? std::min(op.first_row + op.row_count, in_use) : in_use;
+}
+
+Dropout OpRun::dropout() const {
+  Dropout d;
+  if (op.dropout_site == 0 || context.dropout <= 0) return d;
+  d.seed = context.seed;
+  d.site = op.dropout_site;
+  d.iteration = static_cast<std::uint32_t>(context.iteration);
+  d.first_sequence = static_cast<std::uint32_t>(context.first_sequence);
+  d.threshold = static_cast<std::uint32_t>(
+      std::min(std::ldexp(context.dropout, 32), std::ldexp(1.0, 32) - 1));
+  d.scale = static_cast<float>(1.0 / (1.0 - context.dropout));
+  return d;
+}
+
+OpFunction op_function(const Op& op) {
+  for (const Registration& row : kRegistrations) {
+    if (row.kind == op.kind) return row.function;
+  }
+  throw InternalError(
+      fmt::format("the cpu backend has no kernel for '{}' ({})", name_of(op.kind), op.label));
+}
+
+}  // namespace snug::cpu

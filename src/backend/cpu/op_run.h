@@ -1,0 +1,46 @@
+// One op being run: its operands as pointers, and the mapping from OpKind to kernel. Internal to
+// the CPU executor.
+#pragma once
+
+#include "backend/cpu/cpu_executor.h"
+
+namespace snug::cpu {
+
+struct OpRun {
+  CpuExecutor& executor;
+  const Phase& phase;
+  const Op& op;
+  const StepContext& context;
+  std::byte* scratch;
+  const std::vector<LinearCall>& linear_calls;
+
+  const KernelTable& kernels() const { return executor.kernels_; }
+  const Tensor& tensor(TensorId id) const { return executor.program_.tensor(id); }
+
+  // Operands by position; null where the op has none there.
+  float* read(std::size_t i) const { return f32(op.reads[i]); }
+  float* write(std::size_t i) const { return f32(op.writes[i]); }
+  std::int32_t* read_i32(std::size_t i) const { return executor.view(op.reads[i]).i32(); }
+  std::int32_t* write_i32(std::size_t i) const { return executor.view(op.writes[i]).i32(); }
+  float* f32(TensorId id) const { return id == kNoTensor ? nullptr : executor.view(id).f32(); }
+
+  std::int64_t B() const { return context.sequence_count; }
+  std::int64_t T() const { return phase.block_size; }
+  // The last dimension of an operand.
+  std::int64_t width(TensorId id) const {
+    const Shape& shape = tensor(id).shape;
+    return shape[shape.rank() - 1];
+  }
+  // First row and end of rows that this op works on, within the sequences in use.
+  std::int64_t first_row() const;
+  std::int64_t end_row() const;
+
+  Dropout dropout() const;
+};
+
+using OpFunction = void (*)(const OpRun&);
+
+// Throws InternalError naming the op where the CPU has no kernel for it.
+OpFunction op_function(const Op& op);
+
+}  // namespace snug::cpu

@@ -1,0 +1,86 @@
+#include "cli/cli.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "base/error.h"
+#include "cli/help.h"
+
+namespace snug {
+namespace {
+
+constexpr CommandRow kCommands[] = {
+    {"train", "train a GPT", train_command, train_help},
+    {"plan", "what a run needs, before anything is allocated", plan_command, plan_help},
+    {"sample", "let a trained model write", sample_command, sample_help},
+    {"prepare", "make training data from text", prepare_command, prepare_help},
+    {"config", "the settings that arguments resolve to", config_command, config_help},
+    {"completion", "a completion script for your shell", completion_command, completion_help},
+};
+
+int fail(ExitCode code, const std::string& message) {
+  std::fflush(stdout);
+  fmt::print(stderr, "snug: {}\n", message);
+  return static_cast<int>(code);
+}
+
+int dispatch(int argc, char** argv) {
+  CLI::App app{"snug"};
+  app.set_help_flag("");
+  bool help = false, version = false;
+  app.add_flag("-h,--help", help);
+  app.add_flag("--version", version);
+  for (const CommandRow& row : kCommands) {
+    app.add_subcommand(row.name, row.summary)->prefix_command()->set_help_flag("");
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    throw ConfigError(fmt::format("{}\n`snug --help` lists the commands", error.what()));
+  }
+  if (version) {
+    fmt::print("snug {}\n", SNUG_VERSION);
+    return 0;
+  }
+  for (const CommandRow& row : kCommands) {
+    CLI::App* command = app.get_subcommand(row.name);
+    if (!command->parsed()) continue;
+    const std::vector<std::string> rest = command->remaining();
+    if (asks_for_help(rest)) {
+      fmt::print("{}", row.help());
+      return 0;
+    }
+    return row.run(rest);
+  }
+  fmt::print(help ? stdout : stderr, "{}", overview_help());
+  return help ? 0 : static_cast<int>(ExitCode::kUsage);
+}
+
+}  // namespace
+
+std::span<const CommandRow> commands() { return kCommands; }
+
+bool asks_for_help(Arguments arguments) {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const std::string& a) { return a == "-h" || a == "--help"; });
+}
+
+int run_cli(int argc, char** argv) {
+  try {
+    return dispatch(argc, argv);
+  } catch (const Error& error) {
+    return fail(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ExitCode::kDevice, "the system has no memory left for the program itself");
+  } catch (const std::exception& error) {
+    return fail(ExitCode::kInternal,
+                fmt::format("a bug of ours: {}\nplease report it with the command", error.what()));
+  }
+}
+
+}  // namespace snug

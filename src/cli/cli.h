@@ -1,0 +1,34 @@
+// The command line: one function per command, errors mapped to exit codes in one place.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace snug {
+
+// Never throws. Exit codes: base/error.h.
+int run_cli(int argc, char** argv);
+
+using Arguments = std::span<const std::string>;
+
+// What stands behind the command's name. Each may throw what base/error.h knows.
+int train_command(Arguments arguments);
+int plan_command(Arguments arguments);
+int sample_command(Arguments arguments);
+int prepare_command(Arguments arguments);
+int config_command(Arguments arguments);
+int completion_command(Arguments arguments);
+
+struct CommandRow {
+  const char* name;
+  const char* summary;
+  int (*run)(Arguments);
+  std::string (*help)();
+};
+std::span<const CommandRow> commands();
+
+// True when -h or --help is among them.
+bool asks_for_help(Arguments arguments);
+
+}  // namespace snug

@@ -1,0 +1,16 @@
+// The help texts: `snug --help` and `snug COMMAND --help`.
+#pragma once
+
+#include <string>
+
+namespace snug {
+
+std::string overview_help();
+std::string train_help();
+std::string plan_help();
+std::string sample_help();
+std::string prepare_help();
+std::string config_help();
+std::string completion_help();
+
+}  // namespace snug

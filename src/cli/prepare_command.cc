@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "cli/cli.h"
+#include "data/prepare_char.h"
+#include "data/tales.h"
+#include "train/console.h"
+
+namespace snug {
+namespace {
+
+// The value of --name=N among the arguments.
+std::optional<std::int64_t> number_option(Arguments arguments, const std::string& name) {
+  const std::string prefix = "--" + name + "=";
+  for (const std::string& argument : arguments) {
+    if (argument.rfind(prefix, 0) != 0) continue;
+    std::int64_t value = 0;
+    const char *first = argument.data() + prefix.size(), *last = argument.data() + argument.size();
+    const auto [end, error] = std::from_chars(first, last, value);
+    if (error != std::errc() || end != last || value < 0) {
+      throw ConfigError(fmt::format("{} is not a whole number of 0 or more", argument));
+    }
+    return value;
+  }
+  return std::nullopt;
+}
+
+void print_summary(const PrepareSummary& summary, const std::string& folder) {
+  fmt::print("length of dataset in characters: {}\n", with_thousands(summary.character_count));
+  fmt::print("vocab size: {}\n", with_thousands(summary.vocab_size));
+  fmt::print("train has {} tokens\n", with_thousands(summary.train_token_count));
+  fmt::print("val has {} tokens\n", with_thousands(summary.val_token_count));
+  fmt::print("wrote train.bin, val.bin and meta.pkl to {}\n", folder);
+}
+
+int prepare_characters(Arguments rest) {
+  if (rest.size() != 2) {
+    throw ConfigError("prepare char takes two names: snug prepare char INPUT.txt data/NAME");
+  }
+  Console console;
+  const PrepareSummary summary =
+      prepare_char(rest[0], rest[1], [&](std::int64_t done, std::int64_t total) {
+        if (!console.wants_progress() && !console.wants_plain_progress()) return;
+        const std::string text = fmt::format(
+            "preparing {:3.0f}%", 100.0 * static_cast<double>(done) /
+                                      static_cast<double>(std::max<std::int64_t>(total, 1)));
+        console.terminal() ? console.progress(text) : console.line(text);
+      });
+  print_summary(summary, rest[1]);
+  return 0;
+}
+
+int prepare_built_in_tales(Arguments rest) {
+  if (rest.empty() || rest[0].rfind("--", 0) == 0) {
+    throw ConfigError("prepare tales takes the folder to write to: snug prepare tales data/tales");
+  }
+  for (const std::string& argument : rest.subspan(1)) {
+    if (argument.rfind("--seed=", 0) != 0 && argument.rfind("--bytes=", 0) != 0) {
+      throw ConfigError(fmt::format(
+          "prepare tales does not know '{}'; it takes --seed=N and --bytes=N", argument));
+    }
+  }
+  const auto seed = static_cast<std::uint64_t>(number_option(rest, "seed").value_or(1337));
+  const std::int64_t bytes = number_option(rest, "bytes").value_or(kDefaultTalesBytes);
+  const TalesSummary tales = prepare_tales(rest[0], seed, bytes);
+  print_summary(tales.dataset, rest[0]);
+  fmt::print(
+      "entropy of the grammar: {:.4f} nats per character of val.bin; no model can do better\n",
+      tales.val_nats_per_char);
+  return 0;
+}
+
+}  // namespace
+
+int prepare_command(Arguments arguments) {
+  if (!arguments.empty() && arguments[0] == "char") return prepare_characters(arguments.subspan(1));
+  if (!arguments.empty() && arguments[0] == "tales") {
+    return prepare_built_in_tales(arguments.subspan(1));
+  }
+  throw ConfigError(
+      "prepare takes what to make: snug prepare char INPUT.txt FOLDER, or snug prepare tales "
+      "FOLDER");
+}
+
+}  // namespace snug

@@ -1,0 +1,150 @@
+#include "report/plan_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/bytes.h"
+
+namespace snug {
+namespace {
+
+constexpr int kBarCells = 30;
+constexpr std::size_t kLargestShown = 6;
+
+const PlanStep& peak_of(const RunPlan& run) { return run.plan.steps[run.plan.peak_step]; }
+
+std::string peak_label(const RunPlan& run) {
+  const PlanStep& step = peak_of(run);
+  const Phase& phase = run.program.phases[static_cast<std::size_t>(step.phase)];
+  return fmt::format("{} ({})", phase.ops[static_cast<std::size_t>(step.op)].label,
+                     name_of(phase.kind));
+}
+
+// "██▌", eighths of a cell.
+std::string bar(std::int64_t bytes, std::int64_t most) {
+  constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  if (most <= 0 || bytes <= 0) return "";
+  const auto eighths = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(static_cast<double>(bytes) / static_cast<double>(most) * 8 *
+                                   kBarCells));
+  std::string text;
+  for (std::int64_t i = 0; i < eighths / 8; ++i) text += "█";
+  return text + kEighths[eighths % 8];
+}
+
+std::string paint(const PlanReportInput& in, const char* code, const std::string& text) {
+  return in.color ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
+}
+
+std::string verdict(const PlanReportInput& in) {
+  const std::string need = format_bytes(in.training.total_bytes());
+  const std::string have = format_bytes(in.budget_bytes);
+  if (!in.fits()) {
+    return fmt::format("  {}  Needs {}, {} is {}\n", paint(in, "1;31", "Does not fit."), need, have,
+                       in.budget_origin);
+  }
+  return fmt::format("  {}  Needs {}, {} is {}\n", paint(in, "1;32", "Fits."), need, have,
+                     in.budget_origin);
+}
+
+std::string subject(const PlanReportInput& in) {
+  const Config& c = in.config;
+  const ModelSpec& m = in.training.model;
+  return fmt::format(
+      "  {:.2f}M parameters · {} layers × {} · {} × {} tokens · float32 · effective batch {} ({} × "
+      "{})\n  vocabulary {} ({})\n",
+      static_cast<double>(m.reported_parameter_count()) / 1e6, m.n_layer, m.n_embd, c.batch_size,
+      c.block_size, c.batch_size * c.gradient_accumulation_steps, c.batch_size,
+      c.gradient_accumulation_steps, m.vocab_size, in.vocabulary_origin);
+}
+
+std::string loss_note(const RunPlan& run) {
+  for (const Tensor& tensor : run.program.tensors) {
+    if (tensor.role != Role::kLossHead) continue;
+    const Phase& step = run.program.phase(PhaseKind::kMicroStep);
+    const std::int64_t rows = step.batch_size * step.block_size;
+    if (tensor.shape[0] >= rows) return "";
+    return fmt::format("  {} of {} rows at a time; whole: {}", with_thousands(tensor.shape[0]),
+                       with_thousands(rows),
+                       format_bytes(rows * tensor.shape[1] * size_of(tensor.dtype)));
+  }
+  return "";
+}
+
+std::string role_rows(const PlanReportInput& in) {
+  const RunPlan& run = in.training;
+  const RoleBytes& roles = peak_of(run).by_role;
+  const std::int64_t gaps = run.plan.arena_bytes - run.plan.lower_bound_bytes;
+  const std::int64_t most =
+      std::max(*std::max_element(roles.begin(), roles.end()), run.overhead_bytes);
+  std::string text;
+  const auto row = [&](std::string_view name, std::int64_t bytes, const std::string& note) {
+    text +=
+        fmt::format("  {:<18} {:>12}  {}{}\n", name, format_bytes(bytes), bar(bytes, most), note);
+  };
+  for (int role = 0; role < kRoleCount; ++role) {
+    const auto r = static_cast<Role>(role);
+    row(name_of(r), roles[static_cast<std::size_t>(role)],
+        r == Role::kLossHead ? loss_note(run) : "");
+  }
+  if (gaps > 0) row("gaps of packing", gaps, "");
+  row("outside the arena", run.overhead_bytes, "  program, libraries, threads");
+  text += fmt::format("  {:<18} {:>12}\n", "total", format_bytes(run.total_bytes()));
+  return text;
+}
+
+std::string phase_row(const PlanReportInput& in) {
+  std::string text = "  per phase";
+  for (std::size_t p = 0; p < in.training.program.phases.size(); ++p) {
+    const PhaseKind kind = in.training.program.phases[p].kind;
+    if (kind == PhaseKind::kBeginIteration) continue;
+    text += fmt::format("  {} {}", name_of(kind), format_bytes(in.training.plan.phase_bytes[p]));
+  }
+  return text + fmt::format("  sample {}\n", format_bytes(in.sampling.plan.arena_bytes));
+}
+
+std::string largest_rows(const RunPlan& run) {
+  std::string text = "  largest tensors\n";
+  for (const TensorId id : largest_tensors(run, kLargestShown)) {
+    const Tensor& tensor = run.program.tensor(id);
+    text += fmt::format("    {:<40} {:<18} {:>12}\n", tensor.name, to_string(tensor.shape),
+                        format_bytes(tensor.byte_count()));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<TensorId> largest_tensors(const RunPlan& run, std::size_t count) {
+  std::vector<TensorId> ids(run.program.tensors.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  std::stable_sort(ids.begin(), ids.end(), [&](TensorId a, TensorId b) {
+    return run.program.tensor(a).byte_count() > run.program.tensor(b).byte_count();
+  });
+  ids.resize(std::min(ids.size(), count));
+  return ids;
+}
+
+std::string plan_text(const PlanReportInput& in) {
+  std::string text = "\n" + verdict(in) + "\n" + subject(in) + "\n" + role_rows(in);
+  text += fmt::format("  peak at {}; packing {:.3f} × the lower bound\n", peak_label(in.training),
+                      in.training.plan.packing_ratio());
+  return text + "\n" + phase_row(in) + "\n" + largest_rows(in.training);
+}
+
+CapacityError does_not_fit(const RunPlan& run, std::int64_t budget_bytes) {
+  const RoleBytes& roles = peak_of(run).by_role;
+  const auto largest = std::max_element(roles.begin(), roles.end());
+  return CapacityError(fmt::format(
+      "does not fit: needs {} ({} bytes), {} may be used\n"
+      "the largest part is {} with {}, at {}\n"
+      "`snug plan` shows every part; a smaller batch_size with gradient_accumulation_steps raised "
+      "to match, or grad_checkpoint=True, needs less and trains the same weights",
+      format_bytes(run.total_bytes()), run.total_bytes(), format_bytes(budget_bytes),
+      name_of(static_cast<Role>(largest - roles.begin())), format_bytes(*largest),
+      peak_label(run)));
+}
+
+}  // namespace snug

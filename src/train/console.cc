@@ -1,0 +1,81 @@
+#include "train/console.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace snug {
+namespace {
+
+constexpr auto kRedrawInterval = std::chrono::milliseconds(100);
+constexpr auto kPlainInterval = std::chrono::seconds(10);
+constexpr const char* kClearLine = "\r\033[K";
+
+std::size_t terminal_columns() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+// Cuts UTF-8 text to so many code points; each is one column wide in what we print.
+std::string_view first_columns(std::string_view text, std::size_t columns) {
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool starts_character = (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+    if (starts_character && seen++ == columns) return text.substr(0, i);
+  }
+  return text;
+}
+
+}  // namespace
+
+Console::Console() : terminal_(isatty(STDOUT_FILENO) == 1), last_line_(Clock::now()) {}
+
+Console::~Console() {
+  if (open_) std::fputs("\n", stdout);
+}
+
+void Console::line(std::string_view text) {
+  if (open_) std::fputs(kClearLine, stdout);
+  open_ = false;
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+  last_line_ = Clock::now();
+}
+
+bool Console::wants_progress() {
+  return terminal_ && Clock::now() - last_progress_ >= kRedrawInterval;
+}
+
+void Console::progress(std::string_view text) {
+  fmt::print("{}{}", kClearLine, first_columns(text, terminal_columns() - 1));
+  std::fflush(stdout);
+  open_ = true;
+  last_progress_ = Clock::now();
+}
+
+bool Console::wants_plain_progress() const {
+  return !terminal_ && Clock::now() - last_line_ >= kPlainInterval;
+}
+
+std::string progress_bar(double share, int width) {
+  const int full = std::clamp(static_cast<int>(share * width), 0, width);
+  std::string bar = "▕";
+  for (int i = 0; i < width; ++i) bar += i < full ? "█" : " ";
+  return bar + "▏";
+}
+
+std::string format_duration(double seconds) {
+  const auto total = static_cast<long long>(std::max(seconds, 0.0) + 0.5);
+  const long long days = total / 86400, hours = total / 3600 % 24, minutes = total / 60 % 60;
+  if (days > 0) return fmt::format("{}d {}h", days, hours);
+  if (hours > 0) return fmt::format("{}h {}m", hours, minutes);
+  if (minutes > 9) return fmt::format("{}m", minutes);
+  if (minutes > 0) return fmt::format("{}m {}s", minutes, total % 60);
+  return fmt::format("{}s", total);
+}
+
+}  // namespace snug

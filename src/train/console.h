@@ -1,0 +1,41 @@
+// The person's side of a long run: lines that stay, and on a terminal one line that is redrawn.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace snug {
+
+class Console {
+ public:
+  // Writes to standard output; a terminal there gets the redrawn line, a pipe never does.
+  Console();
+  ~Console();  // ends an open progress line
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
+
+  bool terminal() const { return terminal_; }
+  void line(std::string_view text);
+
+  // True at most ten times a second on a terminal: whether progress() is worth composing.
+  bool wants_progress();
+  void progress(std::string_view text);
+  // True every ten seconds in a pipe, counted from the last line of any kind.
+  bool wants_plain_progress() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool terminal_;
+  bool open_ = false;
+  Clock::time_point last_progress_{}, last_line_;
+};
+
+// "▕██████▏    ▏", `width` cells wide inside.
+std::string progress_bar(double share, int width);
+
+// "12m", "3h 20m", "45s", "2d 3h".
+std::string format_duration(double seconds);
+
+}  // namespace snug

@@ -1,0 +1,63 @@
+// TrainingEngine: one bound program and its data. It knows how to do an iteration and an
+// evaluation; when to do them, what to print and what to save is the loop's business
+// (train_loop.h).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "backend/cpu/cpu_executor.h"
+#include "checkpoint/checkpoint_store.h"
+#include "data/batch_source.h"
+#include "train/planning.h"
+
+namespace snug {
+
+enum class Split { kTrain, kVal };
+
+// Called after every batch with the batches done and in all; returning false stops the work.
+using BatchCallback = std::function<bool(std::int64_t done, std::int64_t total)>;
+
+struct StepResult {
+  double loss = 0;           // mean over every token of the iteration
+  double gradient_norm = 0;  // before clipping
+  bool updated = false;  // false: stopped, or loss or norm not finite; the weights are as before
+};
+
+class TrainingEngine {
+ public:
+  // Allocates the arena. The run's plan and the files must outlive the engine.
+  TrainingEngine(const Config& config, const RunPlan& run, const TokenFile& train,
+                 const TokenFile& val);
+
+  // Weights drawn from the seed, moments zero.
+  void initialize();
+
+  // Iteration `iteration`, counted from 0. Nothing is allocated.
+  StepResult step(std::int64_t iteration, const BatchCallback& on_batch = {});
+
+  // Mean loss over eval_iters * batch_size sequences, walked eval_batch_size at a time: the number
+  // depends on which sequences these are, never on how they are grouped. Nothing when stopped.
+  std::optional<double> evaluate(Split split, std::int64_t iteration,
+                                 const BatchCallback& on_batch = {});
+
+  // Views under their checkpoint names.
+  CheckpointTensors checkpoint_tensors() const { return {weights_, optimizer_}; }
+  cpu::CpuExecutor& executor() { return executor_; }
+
+ private:
+  void fill_batch(const Phase& phase, const BatchSource& source, const StepContext& context);
+  // Adds row by row to `sum`, so that no split into batches can change the order of additions.
+  void add_losses(const Phase& phase, std::int64_t sequence_count, double& sum) const;
+  StepContext context_at(std::int64_t iteration) const;
+
+  const Config config_;
+  const RunPlan& run_;
+  cpu::CpuExecutor executor_;
+  BatchSource train_batches_, eval_train_, eval_val_;
+  const Phase &begin_, &micro_step_, &update_, &evaluate_;
+  std::vector<NamedView> weights_, optimizer_;
+};
+
+}  // namespace snug

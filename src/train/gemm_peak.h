@@ -1,0 +1,12 @@
+// The matrix-product rate of this machine, for the MFU that the log shows.
+#pragma once
+
+#include "backend/cpu/arena.h"
+
+namespace snug {
+
+// FLOP/s of square fp32 products, measured for a fraction of a second in bytes that the arena has
+// anyway; its content is lost. 0 when the arena is too small to measure in.
+double measure_gemm_peak(const cpu::Arena& arena);
+
+}  // namespace snug

@@ -1,0 +1,106 @@
+#include "train/generate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "base/philox.h"
+
+namespace snug {
+namespace {
+
+// Up to so many uncached positions are decoded one by one: cheaper than a prefill of the window.
+constexpr std::int64_t kDecodeAtMost = 8;
+
+}  // namespace
+
+Generator::Generator(const RunPlan& run)
+    : run_(run),
+      executor_(run.program, run.plan),
+      prefill_(run.program.phase(PhaseKind::kPrefill)),
+      decode_(run.program.phase(PhaseKind::kDecode)),
+      window_(prefill_.block_size),
+      order_(static_cast<std::size_t>(run.model.vocab_size)) {}
+
+std::span<float> Generator::prefill(std::span<const std::int32_t> tokens) {
+  // Positions behind the last token are computed too, from whatever is there: causality keeps them
+  // away from the ones that matter.
+  const TensorView input = executor_.view(prefill_.tokens);
+  std::memset(input.data, 0, static_cast<std::size_t>(input.byte_count()));
+  std::copy(tokens.begin(), tokens.end(), input.i32());
+  StepContext context;
+  context.sequence_count = 1;
+  context.position = static_cast<std::int64_t>(tokens.size()) - 1;
+  executor_.run(prefill_, context);
+  const TensorView logits = executor_.view(prefill_.logits);
+  return {logits.f32(), static_cast<std::size_t>(logits.element_count())};
+}
+
+std::span<float> Generator::decode(std::int32_t token, std::int64_t position) {
+  *executor_.view(decode_.tokens).i32() = token;
+  StepContext context;
+  context.sequence_count = 1;
+  context.position = position;
+  executor_.run(decode_, context);
+  const TensorView logits = executor_.view(decode_.logits);
+  return {logits.f32(), static_cast<std::size_t>(logits.element_count())};
+}
+
+std::span<float> Generator::logits_after(std::span<const std::int32_t> tokens) {
+  const auto length = static_cast<std::int64_t>(tokens.size());
+  if (length > window_) return prefill(tokens.last(static_cast<std::size_t>(window_)));
+  if (length - cached_ > kDecodeAtMost) {
+    cached_ = length;
+    return prefill(tokens);
+  }
+  std::span<float> logits;
+  for (; cached_ < length; ++cached_) {
+    logits = decode(tokens[static_cast<std::size_t>(cached_)], cached_);
+  }
+  return logits;
+}
+
+std::int32_t Generator::draw(const Settings& settings, std::span<float> logits, double uniform) {
+  std::iota(order_.begin(), order_.end(), 0);
+  auto kept = static_cast<std::int64_t>(logits.size());
+  const auto higher = [&](std::int32_t a, std::int32_t b) {
+    const float x = logits[static_cast<std::size_t>(a)], y = logits[static_cast<std::size_t>(b)];
+    return x != y ? x > y : a < b;
+  };
+  if (settings.top_k > 0 && settings.top_k < kept) {
+    kept = settings.top_k;
+    std::nth_element(order_.begin(), order_.begin() + kept - 1, order_.end(), higher);
+    std::sort(order_.begin(), order_.begin() + kept);
+  }
+  const auto candidates = std::span(order_).first(static_cast<std::size_t>(kept));
+  const auto weight = [&, most = *std::max_element(logits.begin(), logits.end())](std::int32_t id) {
+    const double logit = logits[static_cast<std::size_t>(id)];
+    return std::exp((logit - static_cast<double>(most)) / settings.temperature);
+  };
+  double total = 0;
+  for (const std::int32_t id : candidates) total += weight(id);
+  double left = uniform * total;
+  for (const std::int32_t id : candidates) {
+    left -= weight(id);
+    if (left < 0) return id;
+  }
+  return candidates.back();
+}
+
+void Generator::generate(const Settings& settings, std::uint32_t sample_index,
+                         std::vector<std::int32_t>& tokens,
+                         const std::function<bool(std::int32_t)>& on_token) {
+  cached_ = 0;
+  for (std::int64_t i = 0; i < settings.max_new_tokens; ++i) {
+    const std::span<float> logits = logits_after(tokens);
+    const PhiloxBlock words = philox(
+        settings.seed, {static_cast<std::uint32_t>(i),
+                        static_cast<std::uint32_t>(RandomPurpose::kSample), sample_index, 0});
+    const std::int32_t token = draw(settings, logits, uniform_double(words[0], words[1]));
+    tokens.push_back(token);
+    if (!on_token(token)) return;
+  }
+}
+
+}  // namespace snug

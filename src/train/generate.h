@@ -1,0 +1,55 @@
+// `snug sample`: text from a trained model, with a key/value cache.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/cpu_executor.h"
+#include "config/config.h"
+#include "train/planning.h"
+
+namespace snug {
+
+// Draws tokens one by one. A token depends on the seed, the sample's number, its position and the
+// tokens before it.
+class Generator {
+ public:
+  // `run` is a sampling plan; it must outlive the generator. Allocates the arena.
+  explicit Generator(const RunPlan& run);
+
+  cpu::CpuExecutor& executor() { return executor_; }
+
+  struct Settings {
+    std::uint64_t seed = 1337;
+    double temperature = 0.8;
+    std::int64_t top_k = 200;  // 0 or more than the vocabulary: all
+    std::int64_t max_new_tokens = 500;
+  };
+  // Appends to `tokens`, calling `on_token` for each one drawn; stops early when that returns
+  // false. As in nanoGPT, a context that has outgrown the window is cut to its last positions, and
+  // these are all computed anew.
+  void generate(const Settings& settings, std::uint32_t sample_index,
+                std::vector<std::int32_t>& tokens,
+                const std::function<bool(std::int32_t)>& on_token);
+
+ private:
+  std::span<float> logits_after(std::span<const std::int32_t> tokens);
+  std::span<float> prefill(std::span<const std::int32_t> tokens);
+  std::span<float> decode(std::int32_t token, std::int64_t position);
+  std::int32_t draw(const Settings& settings, std::span<float> logits, double uniform);
+
+  const RunPlan& run_;
+  cpu::CpuExecutor executor_;
+  const Phase &prefill_, &decode_;
+  std::int64_t window_;
+  std::int64_t cached_ = 0;          // positions whose keys and values are in the cache
+  std::vector<std::int32_t> order_;  // the vocabulary, for choosing the top_k
+};
+
+// Loads the newest checkpoint of out_dir and prints num_samples texts, each followed by a line of
+// 15 dashes, as nanoGPT's sample.py does.
+void sample(LoadedConfig config);
+
+}  // namespace snug

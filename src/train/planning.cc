@@ -1,0 +1,56 @@
+#include "train/planning.h"
+
+#include "backend/cpu/cpu_target.h"
+#include "program/sampling_program.h"
+#include "program/training_program.h"
+
+namespace snug {
+namespace {
+
+constexpr std::int64_t kGpt2Vocabulary = 50304;  // 50257 rounded up, nanoGPT's default
+
+void finish(RunPlan& run, const Target& target) {
+  run.plan = make_plan(run.program);
+  run.overhead_bytes = target.overhead_bytes(run.program);
+}
+
+}  // namespace
+
+std::string dataset_folder(const Config& config) { return "data/" + config.dataset; }
+
+Vocabulary find_vocabulary(const Config& config) {
+  const std::string folder = dataset_folder(config);
+  Vocabulary vocabulary;
+  vocabulary.meta = read_meta(folder);
+  if (config.vocab_size > 0) {
+    vocabulary.size = config.vocab_size;
+    vocabulary.origin = "vocab_size";
+  } else if (vocabulary.meta) {
+    vocabulary.size = vocabulary.meta->vocab_size;
+    vocabulary.origin = folder + "/meta.pkl";
+  } else {
+    vocabulary.size = kGpt2Vocabulary;
+    vocabulary.origin = "GPT-2's, as " + folder + " has no meta.pkl";
+  }
+  return vocabulary;
+}
+
+std::unique_ptr<RunPlan> plan_training(const Config& config, std::int64_t vocab_size, int threads) {
+  auto run = std::make_unique<RunPlan>();
+  const cpu::CpuTarget target(threads);
+  run->model = make_model_spec(config, vocab_size);
+  run->program = build_training_program(run->model, training_shape(config), target);
+  finish(*run, target);
+  return run;
+}
+
+std::unique_ptr<RunPlan> plan_sampling(const ModelSpec& model, std::int64_t window, int threads) {
+  auto run = std::make_unique<RunPlan>();
+  const cpu::CpuTarget target(threads);
+  run->model = model;
+  run->program = build_sampling_program(run->model, window, target);
+  finish(*run, target);
+  return run;
+}
+
+}  // namespace snug

@@ -1,0 +1,108 @@
+// The command around Generator: checkpoint, tokenizer, prompt, printing.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "backend/cpu/cpu_target.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "checkpoint/checkpoint_store.h"
+#include "data/char_tokenizer.h"
+#include "report/plan_report.h"
+#include "train/generate.h"
+#include "train/host_memory.h"
+#include "train/start.h"
+#include "train/stop_signal.h"
+
+namespace snug {
+namespace {
+
+constexpr std::string_view kFilePrefix = "FILE:";
+
+std::string read_prompt(const std::string& start) {
+  if (start.rfind(kFilePrefix, 0) != 0) return start;
+  const std::string path = start.substr(kFilePrefix.size());
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    throw DataError(
+        fmt::format("the prompt file {} cannot be read\n"
+                    "--start=FILE:path takes a text file, --start=\"text\" the text",
+                    path));
+  }
+  return text.str();
+}
+
+Meta tokenizer_of(const Config& config) {
+  std::optional<Meta> meta = read_meta(dataset_folder(config));
+  if (meta && !meta->itos.empty()) return std::move(*meta);
+  throw DataError(fmt::format(
+      "the model was trained on '{}', but {}/meta.pkl has no characters\n"
+      "sampling needs the data set's meta.pkl below the current folder (GPT-2's own tokenizer is "
+      "not built in yet)",
+      config.dataset, dataset_folder(config)));
+}
+
+std::vector<std::int32_t> encode_prompt(const CharTokenizer& tokenizer, const std::string& start) {
+  std::vector<std::int32_t> tokens = tokenizer.encode(read_prompt(start));
+  if (tokens.empty())
+    throw ConfigError("start is empty: give at least one character to go on from");
+  return tokens;
+}
+
+std::unique_ptr<Generator> load_generator(const CheckpointStore& store, const RunPlan& run) {
+  auto generator = std::make_unique<Generator>(run);
+  std::vector<NamedView> weights;
+  for (const TensorId id : run.program.weights) {
+    weights.push_back({run.program.tensor(id).name, generator->executor().view(id)});
+  }
+  const Loaded loaded = store.load({weights, {}});
+  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "{}\n", warning);
+  return generator;
+}
+
+}  // namespace
+
+void sample(LoadedConfig config) {
+  Config& settings = config.values;
+  choose_device(settings.device);
+  const CheckpointStore store(settings.out_dir, 1);
+  const auto found = store.peek(Parts::kWeights);
+  if (!found) {
+    throw DataError(
+        fmt::format("nothing to sample from: {} holds no checkpoint\n"
+                    "train first, or name the run's folder with --out_dir",
+                    settings.out_dir));
+  }
+  if (!config.is_set("dataset")) {
+    settings.dataset = config_from_json(found->state.config_json).dataset;
+  }
+  take_model_keys(found->state.config_json, config);
+  const CharTokenizer tokenizer(tokenizer_of(settings));
+  const std::vector<std::int32_t> prompt = encode_prompt(tokenizer, settings.start);
+
+  const int threads = cpu::use_threads(settings.threads);
+  const auto run =
+      plan_sampling(make_model_spec(settings, settings.vocab_size), settings.block_size, threads);
+  const std::int64_t budget = budget_bytes(settings.memory_budget, host_memory());
+  if (run->total_bytes() > budget) throw does_not_fit(*run, budget);
+  const std::unique_ptr<Generator> generator = load_generator(store, *run);
+
+  const StopSignal stop;
+  for (std::int64_t i = 0; i < settings.num_samples && !stop.requested(); ++i) {
+    std::vector<std::int32_t> tokens = prompt;
+    fmt::print("{}", tokenizer.decode(prompt));
+    generator->generate({static_cast<std::uint64_t>(settings.seed), settings.temperature,
+                         settings.top_k, settings.max_new_tokens},
+                        static_cast<std::uint32_t>(i), tokens, [&](std::int32_t token) {
+                          fmt::print("{}", tokenizer.decode({&token, 1}));
+                          std::fflush(stdout);
+                          return !stop.requested();
+                        });
+    fmt::print("\n---------------\n");
+  }
+}
+
+}  // namespace snug

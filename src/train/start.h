@@ -1,0 +1,36 @@
+// Everything between a config and the first iteration: what is wrong is said here, in the order in
+// which a person can mend it, before anything large is allocated or anything on disk is touched.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "checkpoint/checkpoint_store.h"
+#include "config/config.h"
+#include "train/console.h"
+#include "train/engine.h"
+#include "train/planning.h"
+
+namespace snug {
+
+struct StartedRun {
+  LoadedConfig config;
+  std::unique_ptr<RunPlan> plan;
+  std::unique_ptr<TokenFile> train_tokens, val_tokens;
+  std::unique_ptr<CheckpointStore> store;
+  std::unique_ptr<TrainingEngine> engine;
+  TrainingState state;  // iteration 0, or where the checkpoint stood
+  bool resumed = false;
+  double peak_flops = 0;
+  std::optional<double> entropy_floor;  // nats per token that no model can beat
+};
+
+StartedRun start_training(LoadedConfig config, Console& console);
+
+// Takes the keys that make the model from a checkpoint's config, as nanoGPT's resume does.
+void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& config);
+
+// "cpu", or an error that names the way out: DeviceError for a card that cannot be used.
+std::string choose_device(const std::string& wanted);
+
+}  // namespace snug

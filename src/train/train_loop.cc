@@ -1,0 +1,227 @@
+#include "train/train_loop.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "train/gemm_peak.h"
+#include "train/host_memory.h"
+#include "train/metrics.h"
+#include "train/schedule.h"
+#include "train/start.h"
+#include "train/stop_signal.h"
+
+namespace snug {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// nanoGPT's moving average of the achieved share of the machine's peak.
+class UtilizationMeter {
+ public:
+  UtilizationMeter(double flops_per_iteration, double peak_flops)
+      : flops_per_iteration_(flops_per_iteration), peak_flops_(peak_flops) {}
+
+  // In percent; -100 before the fifth iteration of this run, while times settle.
+  double percent(std::int64_t local_iteration, double seconds) {
+    if (local_iteration >= 5 && peak_flops_ > 0) {
+      const double share = flops_per_iteration_ / seconds / peak_flops_;
+      average_ = average_ < 0 ? share : 0.9 * average_ + 0.1 * share;
+    }
+    return average_ * 100;
+  }
+
+ private:
+  double flops_per_iteration_, peak_flops_;
+  double average_ = -1;
+};
+
+class TrainLoop {
+ public:
+  TrainLoop(const StartedRun& run, Console& console)
+      : config_(run.config.values),
+        run_(run),
+        engine_(*run.engine),
+        console_(console),
+        metrics_(config_.out_dir, run.state.iteration),
+        meter_(flops_per_token(run.plan->model, config_.block_size) * tokens_per_iteration(),
+               run.peak_flops),
+        state_(run.state) {}
+
+  void run() {
+    while (state_.iteration <= config_.max_iters) {
+      const Clock::time_point start = Clock::now();
+      if (state_.iteration % config_.eval_interval == 0 && !evaluate_and_save()) break;
+      if (config_.eval_only && state_.iteration == run_.state.iteration) return;
+      if (stop_.requested() || !iterate(start)) break;
+    }
+    finish();
+  }
+
+ private:
+  double tokens_per_iteration() const {
+    return static_cast<double>(config_.batch_size * config_.gradient_accumulation_steps *
+                               config_.block_size);
+  }
+
+  // False when a signal asked to stop.
+  bool evaluate_and_save() {
+    const auto train_loss = evaluate(Split::kTrain),
+               val_loss = train_loss ? evaluate(Split::kVal) : std::nullopt;
+    if (!val_loss) return false;
+    console_.line(fmt::format("step {}: train loss {:.4f}, val loss {:.4f}{}", state_.iteration,
+                              *train_loss, *val_loss, floor_note()));
+    metrics_.add_evaluation(state_.iteration, *train_loss, *val_loss);
+    last_val_loss_ = *val_loss;
+    if (!std::isfinite(*val_loss)) fail_diverged("the validation loss", *val_loss);
+    const bool is_best = *val_loss < state_.best_val_loss;
+    if (is_best) state_.best_val_loss = *val_loss;
+    const bool already_there = state_.iteration == saved_iteration_;
+    if ((is_best || config_.always_save_checkpoint) && state_.iteration > 0 && !already_there) {
+      save(is_best);
+    }
+    return true;
+  }
+
+  std::optional<double> evaluate(Split split) {
+    const Clock::time_point start = Clock::now();
+    return engine_.evaluate(split, state_.iteration, [&](std::int64_t done, std::int64_t total) {
+      const char* name = split == Split::kTrain ? "train" : "val";
+      const double share = static_cast<double>(done) / static_cast<double>(total);
+      const auto text = [&] {
+        return fmt::format("evaluating {} {:3.0f}%  ETA {}", name, share * 100,
+                           format_duration(seconds_since(start) * (1 - share) / share));
+      };
+      if (console_.wants_progress()) console_.progress(text());
+      if (console_.wants_plain_progress()) console_.line(text());
+      return !stop_.requested();
+    });
+  }
+
+  // One iteration; false when a signal cut it short, and then nothing of it remains.
+  bool iterate(Clock::time_point start) {
+    const Clock::time_point step_start = Clock::now();
+    const StepResult result =
+        engine_.step(state_.iteration, [&](std::int64_t done, std::int64_t total) {
+          show_progress(done, total, step_start);
+          const double per_batch = seconds_since(step_start) / static_cast<double>(done);
+          const double left = per_batch * static_cast<double>(total - done);
+          return !(stop_.requested() && left > kPatienceSeconds);
+        });
+    if (!result.updated) {
+      if (!std::isfinite(result.loss)) fail_diverged("the loss", result.loss);
+      if (!std::isfinite(result.gradient_norm)) {
+        fail_diverged("the gradient norm", result.gradient_norm);
+      }
+      return false;
+    }
+    last_loss_ = result.loss;
+    step_seconds_ = seconds_since(step_start);
+    if (state_.iteration % config_.log_interval == 0) log(result, seconds_since(start));
+    state_.iteration += 1;
+    state_.sequences_drawn += config_.batch_size * config_.gradient_accumulation_steps;
+    local_iteration_ += 1;
+    return true;
+  }
+
+  void log(const StepResult& result, double seconds) {
+    const double mfu = meter_.percent(local_iteration_, step_seconds_);
+    const double rate = tokens_per_iteration() / step_seconds_;
+    metrics_.add({state_.iteration, result.loss, learning_rate_at(config_, state_.iteration),
+                  result.gradient_norm, seconds * 1e3, rate});
+    if (console_.terminal()) return;
+    console_.line(fmt::format("iter {}: loss {:.4f}, time {:.2f}ms, mfu {:.2f}%, {} tok/s",
+                              state_.iteration, result.loss, seconds * 1e3, mfu,
+                              with_thousands(std::llround(rate))));
+  }
+
+  void show_progress(std::int64_t done, std::int64_t total, Clock::time_point step_start) {
+    if (console_.wants_plain_progress()) {
+      console_.line(fmt::format("iter {}: micro-step {} of {}", state_.iteration, done, total));
+    }
+    if (!console_.wants_progress()) return;
+    const double in_step = static_cast<double>(done) / static_cast<double>(total);
+    const double step = step_seconds_ > 0 ? step_seconds_ : seconds_since(step_start) / in_step;
+    const double at = static_cast<double>(state_.iteration) + in_step;
+    const auto all = static_cast<double>(config_.max_iters + 1);
+    std::string text = fmt::format("iter {}/{} {}", state_.iteration, config_.max_iters,
+                                   progress_bar(at / all, 20));
+    if (std::isfinite(last_loss_)) text += fmt::format(" loss {:.4f}", last_loss_);
+    if (std::isfinite(last_val_loss_)) {
+      text += fmt::format("  val {:.4f}{}", last_val_loss_, floor_note());
+    }
+    text += fmt::format("  {} tok/s  mem {} / {}  ETA {}",
+                        with_thousands(std::llround(tokens_per_iteration() / step)),
+                        format_bytes(resident_bytes()), format_bytes(run_.plan->total_bytes()),
+                        format_duration((all - at) * step));
+    console_.progress(text);
+  }
+
+  std::string floor_note() const {
+    return run_.entropy_floor ? fmt::format(" (floor {:.4f})", *run_.entropy_floor) : "";
+  }
+
+  void save(bool is_best) {
+    console_.line(fmt::format("saving checkpoint to {}", config_.out_dir));
+    const Saved saved = run_.store->save(state_, engine_.checkpoint_tensors(), is_best);
+    for (const std::string& warning : saved.warnings) console_.line(warning);
+    saved_iteration_ = state_.iteration;
+  }
+
+  void finish() {
+    const bool stopped = stop_.requested();
+    const bool unsaved =
+        state_.iteration > run_.state.iteration && state_.iteration != saved_iteration_;
+    if (unsaved && (stopped || config_.always_save_checkpoint)) save(false);
+    if (stopped) {
+      console_.line(fmt::format(
+          "stopped by {} after {} iterations; go on with the same command and --init_from=resume",
+          stop_.name(), state_.iteration));
+    }
+    console_.line(fmt::format("peak memory {} of {} planned", format_bytes(peak_resident_bytes()),
+                              format_bytes(run_.plan->total_bytes())));
+  }
+
+  [[noreturn]] void fail_diverged(const char* what, double value) const {
+    const std::string kept = saved_iteration_ < 0
+                                 ? "no checkpoint had been saved yet"
+                                 : fmt::format("the checkpoint of iteration {} in {} is untouched",
+                                               saved_iteration_, config_.out_dir);
+    throw DeviceError(fmt::format(
+        "{} became {} at iteration {}: training has diverged\n{}\n"
+        "a smaller learning_rate (now {}) or a longer warmup_iters (now {}) may help",
+        what, value, state_.iteration, kept, config_.learning_rate, config_.warmup_iters));
+  }
+
+  // A signal waits for the iteration to end if that takes no longer than this; otherwise the
+  // iteration is given up, to be done again, with the same bits, by the resumed run.
+  static constexpr double kPatienceSeconds = 5;
+
+  const Config& config_;
+  const StartedRun& run_;
+  TrainingEngine& engine_;
+  Console& console_;
+  MetricsFile metrics_;
+  UtilizationMeter meter_;
+  StopSignal stop_;
+  TrainingState state_;
+  std::int64_t saved_iteration_ = run_.resumed ? run_.state.iteration : -1;
+  std::int64_t local_iteration_ = 0;
+  double last_loss_ = NAN, last_val_loss_ = NAN, step_seconds_ = 0;
+};
+
+}  // namespace
+
+void train(LoadedConfig config, Console& console) {
+  const StartedRun run = start_training(std::move(config), console);
+  TrainLoop(run, console).run();
+}
+
+}  // namespace snug

@@ -1,0 +1,14 @@
+// `snug train`: nanoGPT's training loop around the engine: schedule, evaluation, log lines, saving,
+// resuming, signals.
+#pragma once
+
+#include "config/config.h"
+#include "train/console.h"
+
+namespace snug {
+
+// Runs to max_iters, or until SIGINT or SIGTERM. Throws for everything that keeps it from starting
+// or going on; what was saved before stays.
+void train(LoadedConfig config, Console& console);
+
+}  // namespace snug

@@ -1,0 +1,246 @@
+// The laws of docs/architecture.md on the real engine: the plan is the allocation, ops touch what
+// they declare, and no memory setting changes a bit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+
+#include "engine_testing.h"
+
+namespace snug {
+namespace {
+
+struct Trained {
+  std::string bytes;
+  std::vector<double> losses;
+};
+
+Trained train_a_little(const Config& config) {
+  SmallRun run(config);
+  Trained trained;
+  for (std::int64_t iteration = 0; iteration < 3; ++iteration) {
+    const StepResult result = run.engine().step(iteration);
+    EXPECT_TRUE(result.updated);
+    trained.losses.push_back(result.loss);
+  }
+  trained.bytes = run.bytes();
+  return trained;
+}
+
+TEST(LawOne, PlannedBytesAreTheArenasBytes) {
+  SmallRun run(small_config());
+  EXPECT_EQ(run.engine().executor().arena().byte_count(), run.plan().plan.arena_bytes);
+  verify_plan(run.plan().program, run.plan().plan);
+}
+
+// Compares the whole arena before and after every op: a byte that changed must belong to a tensor
+// that the op lists as written, or to its scratch.
+TEST(LawOne, OpsWriteOnlyWhatTheyDeclare) {
+  Config config = small_config();
+  config.checkpoint_blocks = 1;
+  SmallRun run(config);
+  const Program& program = run.plan().program;
+  const Plan& plan = run.plan().plan;
+  const auto arena_bytes = static_cast<std::size_t>(plan.arena_bytes);
+  const std::byte* arena = run.engine().executor().arena().data();
+  std::vector<std::byte> before(arena, arena + arena_bytes);
+  const Phase* last_phase = nullptr;
+  const Op* last_op = nullptr;
+  int checked = 0;
+
+  const auto check = [&] {
+    std::vector<bool> allowed(arena_bytes, false);
+    const auto allow = [&](std::int64_t offset, std::int64_t bytes) {
+      std::fill_n(allowed.begin() + offset, bytes, true);
+    };
+    for (const TensorId id : last_op->writes) {
+      if (id == kNoTensor) continue;
+      allow(plan.tensor_offset[static_cast<std::size_t>(id)], program.tensor(id).byte_count());
+    }
+    const auto p = static_cast<std::size_t>(last_phase - program.phases.data());
+    const auto o = static_cast<std::size_t>(last_op - last_phase->ops.data());
+    if (last_op->scratch_bytes > 0) allow(plan.scratch_offset[p][o], last_op->scratch_bytes);
+    for (std::size_t i = 0; i < arena_bytes; ++i) {
+      ASSERT_TRUE(arena[i] == before[i] || allowed[i]) << last_op->label << ", byte " << i;
+    }
+    ++checked;
+  };
+  run.engine().executor().observe([&](const Phase& phase, const Op& op) {
+    const bool host_was_here = &op == phase.ops.data();  // it fills batches between phases
+    if (last_op != nullptr && !host_was_here) check();
+    last_phase = &phase;
+    last_op = &op;
+    std::memcpy(before.data(), arena, arena_bytes);
+  });
+  run.engine().step(0);
+  run.engine().evaluate(Split::kVal, 0);
+  EXPECT_GT(checked, 100);
+}
+
+TEST(LawTwo, EvaluationAndResumeAreInThePlan) {
+  Config config = small_config();
+  config.eval_batch_size = 200;
+  config.n_layer = 1;
+  config.vocab_size = 11;
+  const SmallRun run(config);
+  const Program& program = run.plan().program;
+  std::map<PhaseKind, std::int64_t> need;
+  for (std::size_t p = 0; p < program.phases.size(); ++p) {
+    need[program.phases[p].kind] = run.plan().plan.phase_bytes[p];
+  }
+  // Here evaluation is the peak, and the arena is sized for it.
+  EXPECT_EQ(need[PhaseKind::kEvaluate], run.plan().plan.lower_bound_bytes);
+  EXPECT_LE(need[PhaseKind::kLoad], need[PhaseKind::kMicroStep]);
+  EXPECT_LE(need[PhaseKind::kSave], need[PhaseKind::kMicroStep]);
+}
+
+TEST(LawThree, LogitsNeverExistWhole) {
+  Config config = small_config();
+  config.loss_chunk = 37;
+  const SmallRun run(config);
+  for (const Tensor& tensor : run.plan().program.tensors) {
+    const bool of_vocabulary = tensor.shape.rank() == 2 && tensor.shape[1] == config.vocab_size;
+    EXPECT_TRUE(!of_vocabulary || tensor.shape[0] == 37) << tensor.name;
+  }
+}
+
+struct Variation {
+  const char* name;
+  std::function<void(Config&)> change;
+};
+
+void PrintTo(const Variation& variation, std::ostream* out) { *out << variation.name; }
+
+class LawFour : public testing::TestWithParam<Variation> {};
+
+TEST_P(LawFour, WeightsAreTheSameBitForBit) {
+  static const Trained baseline = train_a_little(small_config());
+  Config config = small_config();
+  GetParam().change(config);
+  const Trained varied = train_a_little(config);
+  EXPECT_EQ(varied.losses, baseline.losses);
+  EXPECT_TRUE(varied.bytes == baseline.bytes);
+}
+
+void split(Config& c, std::int64_t batch, std::int64_t steps) {
+  c.batch_size = batch;
+  c.gradient_accumulation_steps = steps;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    MemorySettings, LawFour,
+    testing::Values(Variation{"same_again", [](Config&) {}},
+                    Variation{"split_6x2", [](Config& c) { split(c, 6, 2); }},
+                    Variation{"split_4x3", [](Config& c) { split(c, 4, 3); }},
+                    Variation{"split_3x4", [](Config& c) { split(c, 3, 4); }},
+                    Variation{"split_2x6", [](Config& c) { split(c, 2, 6); }},
+                    Variation{"split_1x12", [](Config& c) { split(c, 1, 12); }},
+                    Variation{"checkpoint_1", [](Config& c) { c.checkpoint_blocks = 1; }},
+                    Variation{"checkpoint_2", [](Config& c) { c.checkpoint_blocks = 2; }},
+                    Variation{"checkpoint_all", [](Config& c) { c.checkpoint_blocks = 3; }},
+                    Variation{"chunk_one_sequence", [](Config& c) { c.loss_chunk = 37; }},
+                    Variation{"chunk_five_sequences", [](Config& c) { c.loss_chunk = 5 * 37 + 3; }},
+                    Variation{"chunk_one_row", [](Config& c) { c.loss_chunk = 1; }},
+                    Variation{"eval_batch_5", [](Config& c) { c.eval_batch_size = 5; }},
+                    Variation{"eval_block_11", [](Config& c) { c.eval_block_size = 11; }},
+                    Variation{"everything",
+                              [](Config& c) {
+                                split(c, 3, 4);
+                                c.checkpoint_blocks = 2;
+                                c.loss_chunk = 40;
+                                c.eval_batch_size = 1;
+                              }}),
+    [](const auto& param_info) { return std::string(param_info.param.name); });
+
+// Sequences longer than a tile of the loss head: chunk borders inside a sequence.
+TEST(LawFour, ChunksThatCutASequenceChangeNothing) {
+  Config config = small_config();
+  config.n_layer = 1;
+  config.block_size = config.eval_block_size = 600;  // tiles of 256, 256 and 88 rows
+  config.batch_size = config.eval_batch_size = 2;
+  const Trained whole = train_a_little(config);
+  for (const std::int64_t rows : {256, 512, 700}) {
+    config.loss_chunk = rows;
+    EXPECT_TRUE(train_a_little(config).bytes == whole.bytes) << rows;
+  }
+}
+
+TEST(LawFour, AnotherEffectiveBatchOrSeedIsAnotherRun) {
+  const Trained baseline = train_a_little(small_config());
+  Config config = small_config();
+  config.seed = 8;
+  EXPECT_FALSE(train_a_little(config).bytes == baseline.bytes);
+  config = small_config();
+  split(config, 11, 1);
+  EXPECT_NE(train_a_little(config).losses, baseline.losses);
+}
+
+TEST(LawFour, EvaluationLossDoesNotDependOnItsBatch) {
+  Config config = small_config();
+  SmallRun run(config);
+  const double train_loss = *run.engine().evaluate(Split::kTrain, 5);
+  const double val_loss = *run.engine().evaluate(Split::kVal, 5);
+  EXPECT_NE(train_loss, val_loss);
+  for (const std::int64_t size : {1, 5, 7, 24, 100}) {
+    config.eval_batch_size = size;
+    SmallRun other(config);
+    EXPECT_EQ(*other.engine().evaluate(Split::kTrain, 5), train_loss) << size;
+    EXPECT_EQ(*other.engine().evaluate(Split::kVal, 5), val_loss) << size;
+  }
+}
+
+TEST(LawFour, EvaluationLeavesTrainingAlone) {
+  Config config = small_config();
+  SmallRun plain(config), evaluated(config);
+  for (std::int64_t iteration = 0; iteration < 3; ++iteration) {
+    plain.engine().step(iteration);
+    evaluated.engine().evaluate(Split::kVal, iteration);
+    evaluated.engine().step(iteration);
+    evaluated.engine().evaluate(Split::kTrain, iteration);
+  }
+  EXPECT_TRUE(plain.bytes() == evaluated.bytes());
+}
+
+TEST(Training, LearnsWhatCanBeLearned) {
+  Config config = small_config();
+  config.dropout = 0;
+  SmallRun run(config);
+  const double first = run.engine().step(0).loss;
+  double last = first;
+  for (std::int64_t i = 1; i < 60; ++i) last = run.engine().step(i).loss;
+  // Uniform random tokens: from the start's near ln 61 the loss can only approach ln 61, or go
+  // below it by memorising; it must not rise.
+  EXPECT_NEAR(first, std::log(61.0), 0.3);
+  EXPECT_LT(last, first);
+}
+
+TEST(Training, AbandonedIterationLeavesNoTrace) {
+  Config config = small_config();
+  split(config, 4, 3);
+  SmallRun plain(config), stopped(config);
+  plain.engine().step(0);
+  const StepResult cut =
+      stopped.engine().step(0, [](std::int64_t done, std::int64_t) { return done < 2; });
+  EXPECT_FALSE(cut.updated);
+  stopped.engine().step(0);
+  EXPECT_TRUE(plain.bytes() == stopped.bytes());
+}
+
+TEST(Training, NonFiniteLossKeepsTheWeights) {
+  SmallRun run(small_config());
+  const CheckpointTensors tensors = run.engine().checkpoint_tensors();
+  tensors.weights[0].view.f32()[0] = NAN;
+  for (std::int64_t i = 0; i < tensors.weights[0].view.element_count(); ++i) {
+    tensors.weights[0].view.f32()[i] = NAN;
+  }
+  const std::string before = run.bytes();
+  const StepResult result = run.engine().step(0);
+  EXPECT_FALSE(result.updated);
+  EXPECT_TRUE(std::isnan(result.loss));
+  EXPECT_TRUE(run.bytes() == before);
+}
+
+}  // namespace
+}  // namespace snug
