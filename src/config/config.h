@@ -1,0 +1,128 @@
+// Every setting of a run, and how it is read. One field table (fields.cc) drives reading of config
+// files, --key=value, --help, the echo of the resolved config and docs/keys.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace snug {
+
+enum class Command { kTrain, kPlan, kSample };
+
+// Defaults are nanoGPT's; 0 or "auto" in our own keys means "derived", see resolve().
+struct Config {
+  // nanoGPT's train.py
+  std::string out_dir = "out";
+  std::int64_t eval_interval = 2000;
+  std::int64_t log_interval = 1;
+  std::int64_t eval_iters = 200;
+  bool eval_only = false;
+  bool always_save_checkpoint = true;
+  std::string init_from = "scratch";  // sample: "resume"
+  bool wandb_log = false;
+  std::string wandb_project = "owt";
+  std::string wandb_run_name = "gpt2";
+  std::string dataset = "openwebtext";
+  std::int64_t gradient_accumulation_steps = 40;
+  std::int64_t batch_size = 12;
+  std::int64_t block_size = 1024;
+  std::int64_t n_layer = 12;
+  std::int64_t n_head = 12;
+  std::int64_t n_embd = 768;
+  double dropout = 0.0;
+  bool bias = false;
+  double learning_rate = 6e-4;
+  std::int64_t max_iters = 600000;
+  double weight_decay = 1e-1;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double grad_clip = 1.0;
+  bool decay_lr = true;
+  std::int64_t warmup_iters = 2000;
+  std::int64_t lr_decay_iters = 600000;
+  double min_lr = 6e-5;
+  std::string backend = "nccl";
+  std::string device = "auto";
+  std::string dtype = "auto";
+  bool compile = true;
+
+  // nanoGPT's sample.py
+  std::string start = "\n";
+  std::int64_t num_samples = 10;
+  std::int64_t max_new_tokens = 500;
+  double temperature = 0.8;
+  std::int64_t top_k = 200;
+
+  // Snug's own
+  std::int64_t seed = 1337;
+  std::int64_t eval_batch_size = 0;    // 0: batch_size
+  std::int64_t eval_block_size = 0;    // 0: block_size
+  bool grad_checkpoint = false;        // recompute every block in backward
+  std::int64_t checkpoint_blocks = 0;  // recompute the first n blocks in backward
+  std::int64_t loss_chunk = 0;         // rows of logits held at once; 0: chosen by the program
+  std::string memory_budget = "auto";  // 12GiB, 80%, auto
+  std::int64_t keep_checkpoints = 2;
+  std::int64_t threads = 0;     // 0: all cores that this process may use
+  std::int64_t vocab_size = 0;  // 0: from the data's meta.pkl, else 50304
+  std::string color = "auto";   // auto, always, never
+};
+
+// Where a value came from: a default, a config file's line, the command line, a checkpoint.
+struct Origin {
+  enum class Kind { kDefault, kFile, kCommandLine, kCheckpoint } kind = Kind::kDefault;
+  std::string file;  // kFile
+  int line = 0;      // kFile
+  std::string text;  // the source line (a long one cut around the value), or the argument
+  int column = 0;    // the value's first byte in text
+  int width = 0;     // its bytes; 0: nothing to point at
+};
+
+struct LoadedConfig {
+  Config values;
+  std::map<std::string, Origin, std::less<>> origins;  // keys that were set, by their last setting
+  std::vector<std::string> notices;                    // one line each, e.g. ignored keys
+  Command command = Command::kTrain;                   // for whom resolve() checks
+  // Keys that resolve() filled in, with the value it gave as text. A key that still has that value
+  // is derived anew by the next resolve(); one that was changed since is left alone.
+  std::map<std::string, std::string, std::less<>> derived;
+
+  bool is_set(std::string_view key) const { return origins.find(key) != origins.end(); }
+};
+
+// The values that stand before any argument is read; `sample` differs in init_from.
+Config default_config(Command command);
+
+// Reads arguments left to right as nanoGPT does: a config file's path, or --key=value; later wins.
+// Then checks ranges and relations. Throws ConfigError with file, line, text and caret.
+LoadedConfig load_config(Command command, std::span<const std::string> arguments);
+
+// Checks the range of every key, fills the derived values (eval_batch_size 0 -> batch_size,
+// grad_checkpoint -> checkpoint_blocks = n_layer, dtype "auto", the sizes behind init_from =
+// 'gpt2*') and checks the relations between keys. Idempotent. Called by load_config, and again
+// after a checkpoint has overridden model keys. What stays for the program to decide: device
+// "auto", vocab_size, loss_chunk and threads 0, memory_budget.
+void resolve(LoadedConfig& config);
+
+// A ConfigError that points at the line or argument that set `key`, in the usual look.
+[[noreturn]] void throw_config_error(const LoadedConfig& config, std::string_view key,
+                                     std::string_view what, std::string_view advice);
+
+// The resolved values as people read them ("key = value" lines, grouped, set keys marked with their
+// origin; itself a valid config file), as JSON text with one member per key, and back from it.
+// Reading: a missing member keeps its default; an unknown one is ignored and, if `notices` is
+// given, said there; a wrong type throws ConfigError. Ranges are resolve()'s business.
+std::string echo_config(const LoadedConfig& config);
+std::string config_to_json(const Config& config);
+Config config_from_json(const std::string& json, std::vector<std::string>* notices = nullptr);
+
+// Generated texts: the key section of `snug COMMAND --help`, docs/keys.md, the keys for completion.
+std::string keys_help(Command command, int columns);
+std::string keys_markdown();
+std::vector<std::string> all_keys();
+
+}  // namespace snug

@@ -1,0 +1,90 @@
+#include "config/field_limits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+#include "base/bytes.h"
+
+namespace snug {
+namespace {
+
+std::string number_text(double number) {
+  if (number == 1e6 || number == 1e9) return number == 1e6 ? "1e6" : "1e9";
+  const bool whole = std::floor(number) == number && std::fabs(number) < 1e15;
+  return whole ? with_thousands(static_cast<std::int64_t>(number)) : fmt::format("{}", number);
+}
+
+std::string check_one_of(const std::string& text, std::span<const std::string_view> allowed) {
+  if (std::find(allowed.begin(), allowed.end(), text) != allowed.end()) return "";
+  return fmt::format("it can be {}", fmt::join(allowed, ", "));
+}
+
+bool is_all_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string limit_text(const Limit& limit) {
+  if (limit.check) return std::string(limit.text);
+  const bool has_low = std::isfinite(limit.low), has_high = std::isfinite(limit.high);
+  if (has_low && has_high) {
+    return fmt::format("{}{} to {}{}", limit.low_open ? "above " : "", number_text(limit.low),
+                       limit.high_open ? "below " : "", number_text(limit.high));
+  }
+  if (!has_low) return "";
+  return limit.low_open ? "above " + number_text(limit.low) : number_text(limit.low) + " or more";
+}
+
+std::string check_path(const std::string& text) {
+  if (text.empty()) return "it must not be empty";
+  return text.find('\0') == std::string::npos ? "" : "a path cannot hold a zero byte";
+}
+
+std::string check_init_from(const std::string& text) {
+  constexpr std::array<std::string_view, 6> kAllowed = {"scratch",     "resume",     "gpt2",
+                                                        "gpt2-medium", "gpt2-large", "gpt2-xl"};
+  return check_one_of(text, kAllowed);
+}
+
+std::string check_device(const std::string& text) {
+  constexpr std::array<std::string_view, 3> kAllowed = {"auto", "cpu", "cuda"};
+  if (text == "mps") return "Apple's GPU (mps) has no backend here: 'cpu' works on a Mac";
+  const std::string_view index =
+      std::string_view(text).substr(std::min<std::size_t>(5, text.size()));
+  if (text.starts_with("cuda:") && is_all_digits(index) && index.size() <= 3) return "";
+  const std::string advice = check_one_of(text, kAllowed);
+  return advice.empty() ? "" : advice + ", cuda:0, cuda:1, ...";
+}
+
+std::string check_dtype(const std::string& text) {
+  constexpr std::array<std::string_view, 4> kAllowed = {"auto", "float32", "bfloat16", "float16"};
+  return check_one_of(text, kAllowed);
+}
+
+std::string check_color(const std::string& text) {
+  constexpr std::array<std::string_view, 3> kAllowed = {"auto", "always", "never"};
+  return check_one_of(text, kAllowed);
+}
+
+std::string check_memory_budget(const std::string& text) {
+  if (text == "auto") return "";
+  if (text.ends_with('%')) {
+    double percent = 0;
+    const char* end = text.data() + text.size() - 1;
+    const auto [stop, error] = std::from_chars(text.data(), end, percent);
+    if (error == std::errc() && stop == end && percent > 0 && percent <= 100) return "";
+    return "a share of the memory is written as 80%, above 0% and up to 100%";
+  }
+  const auto bytes = parse_bytes(text);
+  if (bytes && *bytes > 0) return "";
+  return "write a size such as 12GiB or 800MiB, a share such as 80%, or auto";
+}
+
+}  // namespace snug
