@@ -1,0 +1,44 @@
+// A file that appears whole or not at all: written under a temporary name beside its own, made
+// durable, then renamed. A dataset stages all its files before it publishes the first.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace snug {
+
+class AtomicFile {
+ public:
+  // Opens `path` + ".partial", replacing what an interrupted run may have left there. Throws
+  // DeviceError when that is impossible or another process is writing the same file.
+  explicit AtomicFile(const std::filesystem::path& path);
+  // Removes the temporary file unless it was published.
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  // Each throws DeviceError (disk full, I/O failure), after which the file cannot be published.
+  void append(std::string_view bytes);  // buffered, kBufferBytes of memory
+  void stage();                         // every byte is on the disk, under the temporary name
+  void publish();                       // after stage(): takes the real name, replacing the old
+
+ private:
+  static constexpr std::size_t kBufferBytes = 1 << 16;
+
+  void flush();
+  [[noreturn]] void fail(const char* what) const;
+
+  std::string path_;
+  std::string partial_path_;
+  std::string buffer_;
+  std::int64_t written_bytes_ = 0;
+  int descriptor_ = -1;
+  bool published_ = false;
+};
+
+// Makes `directory` and its parents; throws DeviceError when it cannot.
+void create_output_directory(const std::filesystem::path& directory);
+
+}  // namespace snug
