@@ -1,0 +1,50 @@
+// One checkpoint: a folder of model.safetensors, optimizer.safetensors and state.json. Which
+// folders there are and which one counts is the business of CheckpointStore.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "checkpoint/manifest.h"
+#include "checkpoint/safetensors.h"
+
+namespace snug {
+
+constexpr const char* kModelFile = "model.safetensors";
+constexpr const char* kOptimizerFile = "optimizer.safetensors";
+constexpr const char* kStateFile = "state.json";
+inline constexpr std::array kCheckpointFiles = {kModelFile, kOptimizerFile, kStateFile};
+
+// What of a checkpoint is wanted: sampling needs the weights only.
+enum class Parts { kWeights, kWeightsAndOptimizer };
+
+// The folder is not what was saved: torn, incomplete or rotten. An older one may serve.
+struct CorruptCheckpoint : DataError {
+  using DataError::DataError;
+};
+
+// The tensors of a checkpoint, the caller's. They must not change during a call.
+struct CheckpointTensors {
+  std::span<const NamedView> weights;
+  std::span<const NamedView> optimizer;
+};
+
+// The disk space a checkpoint takes, rounded up by at most 1 MiB for what is not tensors.
+std::int64_t checkpoint_bytes(const CheckpointTensors& tensors);
+
+// Fills the folder, which exists and is empty, and makes it durable, state.json last.
+void write_checkpoint(FileSystem& file_system, const Path& folder, const TrainingState& state,
+                      std::int64_t save_number, const CheckpointTensors& tensors);
+
+// Reads state.json and compares the sizes of the wanted files with it, but not their content.
+// Throws CorruptCheckpoint.
+Manifest read_manifest(const Path& folder, Parts parts);
+
+// Fills the weights, and the optimizer unless it is empty. Throws DataError, before a byte of a
+// view changes, when the tensors saved are not those wanted; CorruptCheckpoint, with the views in
+// any state, when the files are not those that `manifest` tells of.
+void read_checkpoint(const Path& folder, const Manifest& manifest,
+                     const CheckpointTensors& tensors);
+
+}  // namespace snug

@@ -1,0 +1,107 @@
+// For the tests of this folder: a temporary folder, a small model to save, and a disk that fails,
+// shortens writes or loses power at a chosen operation.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/checkpoint_folder.h"
+
+namespace snug::testing {
+
+// Removed with its content at the end of the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const Path& path() const noexcept { return path_; }
+
+ private:
+  Path path_;
+};
+
+std::string read_text(const Path& path);
+void write_text(const Path& path, std::string_view text);
+std::set<std::string> names_in(const Path& folder);
+
+// Three weights of different dtypes and ranks, and two optimizer tensors.
+class TinyModel {
+ public:
+  explicit TinyModel(int width = 5);
+  TinyModel(const TinyModel&) = delete;
+  TinyModel& operator=(const TinyModel&) = delete;
+
+  // Values that differ from one seed to the next in every tensor.
+  void fill(int seed);
+  bool holds(int seed) const;
+  CheckpointTensors tensors() const { return {weights, optimizer}; }
+  CheckpointTensors weights_only() const { return {weights, {}}; }
+
+  std::vector<NamedView> weights;
+  std::vector<NamedView> optimizer;
+
+ private:
+  NamedView add(const std::string& name, DType dtype, const Shape& shape);
+  std::vector<std::vector<std::byte>> buffers_;
+};
+
+TrainingState state_at(std::int64_t iteration);
+
+// Thrown in the place of the operation at which the power goes. Not an Error: nobody handles it.
+struct PowerLoss {};
+
+// What a FaultyFileSystem is to do, and what it has seen. Outlives it.
+struct FaultPlan {
+  int fault_at = -1;     // the operation to fail, counted from 0; -1: none
+  int error_number = 0;  // of that failure; 0: the power goes, and every later operation too
+  std::size_t max_write_bytes = SIZE_MAX;
+  std::int64_t free_bytes = -1;  // -1: what the disk has
+  bool links_unsupported = false;
+
+  int operation_count = 0;
+  // What the disk need not remember after a loss of power, oldest first.
+  struct Undo {
+    Path folder;
+    std::function<void()> action;
+  };
+  std::vector<Undo> undo;
+  std::set<Path> unsynced_files;  // by content
+  std::set<Path> unsynced_names;  // of files that were made
+  Path graveyard;                 // where removed files rest for undo; empty: gone at once
+
+  // Brings the disk to the oldest state that the syncs so far allow: unsynced files are cut in
+  // half, unsynced names are as they were.
+  void lose_unsynced();
+};
+
+// Syncs are noted and not done: the power that goes is not the real one.
+class FaultyFileSystem : public FileSystem {
+ public:
+  explicit FaultyFileSystem(FaultPlan& plan) : plan_(plan) {}
+
+  int create_file(const Path& path) override;
+  std::size_t write_some(int descriptor, const Path& path,
+                         std::span<const std::byte> bytes) override;
+  void sync_file(int descriptor, const Path& path) override;
+  bool create_folder(const Path& path) override;
+  void create_link(const Path& target, const Path& path) override;
+  void rename(const Path& from, const Path& to) override;
+  void remove_file(const Path& path) override;
+  void remove_empty_folder(const Path& path) override;
+  void sync_folder(const Path& path) override;
+  std::int64_t free_bytes(const Path& folder) override;
+
+ private:
+  void pass(const Path& path);
+  void bury(const Path& path);
+
+  FaultPlan& plan_;
+};
+
+}  // namespace snug::testing

@@ -1,0 +1,45 @@
+// state.json: where a run stands, and what the other two files of a checkpoint must be. Text in,
+// text out; knows nothing of files. Format: docs/formats.md.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/checksum.h"
+#include "checkpoint/tensor_label.h"
+
+namespace snug {
+
+constexpr std::int64_t kManifestVersion = 1;
+constexpr std::int64_t kManifestMaxBytes = 4 << 20;  // some 90 bytes per tensor; GPT-2 XL has 1,740
+
+// Where a run stands: with the weights and the optimizer, all that a resume needs.
+struct TrainingState {
+  std::int64_t iteration = 0;                                      // iterations done
+  double best_val_loss = std::numeric_limits<double>::infinity();  // infinite: not evaluated yet
+  std::uint64_t seed = 0;
+  std::int64_t sequences_drawn = 0;      // training sequences used so far
+  std::string config_json = "{}";        // a JSON object; comes back compact, with keys sorted
+  std::vector<std::string> fit_changes;  // what the fit changed in the config, a line each
+};
+
+struct Manifest {
+  TrainingState state;
+  std::int64_t save_number = 0;  // counts the saves into one out_dir; the newest has the highest
+  FileDigest model_file;
+  FileDigest optimizer_file;
+  std::vector<TensorLabel> weights;
+  std::vector<TensorLabel> optimizer;
+};
+
+// Throws InternalError when config_json is not a JSON object. A best_val_loss that is not finite
+// is read back as infinity.
+std::string to_json(const Manifest& manifest);
+
+// Throws DataError that names `file` and what is wrong. Fields it does not know are let pass.
+Manifest parse_manifest(std::string_view text, const Path& file);
+
+}  // namespace snug

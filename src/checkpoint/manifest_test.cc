@@ -1,0 +1,125 @@
+#include "checkpoint/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "checkpoint/checkpoint_testing.h"
+
+namespace snug {
+namespace {
+
+Manifest sample() {
+  Manifest manifest;
+  manifest.state = testing::state_at(250);
+  manifest.save_number = 3;
+  manifest.model_file = {1000, 0x0123456789abcdef};
+  manifest.optimizer_file = {2000, 0xffffffffffffffff};
+  manifest.weights = {{"wte.weight", "F32", {50304, 768}}, {"step", "I32", {}}};
+  manifest.optimizer = {{"exp_avg.wte.weight", "F32", {50304, 768}}};
+  return manifest;
+}
+
+// The sample's document with one change, under a checksum that fits it.
+std::string changed(const std::string& pointer, const nlohmann::json& value) {
+  auto document = nlohmann::json::parse(to_json(sample()));
+  document.erase("checksum");
+  document[nlohmann::json::json_pointer(pointer)] = value;
+  Checksum checksum;
+  checksum.update(document.dump());
+  document["checksum"] = to_hex(checksum.value());
+  return document.dump();
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_manifest(text, "out/step-000250/state.json");
+    return "";
+  } catch (const DataError& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("out/step-000250/state.json: "));
+    return error.what();
+  }
+}
+
+TEST(Manifest, ComesBackAsItWas) {
+  const Manifest saved = sample();
+  const Manifest read = parse_manifest(to_json(saved), "state.json");
+  EXPECT_EQ(read.state.iteration, 250);
+  EXPECT_EQ(read.state.best_val_loss, 1.0 / 3.0);
+  EXPECT_EQ(read.state.seed, 0xfedcba9876543210);
+  EXPECT_EQ(read.state.sequences_drawn, 250 * 480);
+  EXPECT_EQ(read.state.config_json, saved.state.config_json);
+  EXPECT_EQ(read.state.fit_changes, saved.state.fit_changes);
+  EXPECT_EQ(read.save_number, 3);
+  EXPECT_EQ(read.model_file, saved.model_file);
+  EXPECT_EQ(read.optimizer_file, saved.optimizer_file);
+  EXPECT_EQ(read.weights, saved.weights);
+  EXPECT_EQ(read.optimizer, saved.optimizer);
+}
+
+TEST(Manifest, ALossThatIsNotFiniteComesBackInfinite) {
+  for (const double loss : {INFINITY, -INFINITY, NAN}) {
+    Manifest manifest = sample();
+    manifest.state.best_val_loss = loss;
+    EXPECT_EQ(parse_manifest(to_json(manifest), "f").state.best_val_loss, INFINITY);
+  }
+}
+
+TEST(Manifest, AConfigThatIsNoObjectIsOurBug) {
+  for (const char* config : {"", "[]", "{", "3"}) {
+    Manifest manifest = sample();
+    manifest.state.config_json = config;
+    EXPECT_THROW(to_json(manifest), InternalError) << config;
+  }
+}
+
+TEST(Manifest, EveryFlippedBitAndEveryCutIsNoticed) {
+  const std::string good = to_json(sample());
+  for (std::size_t at = 0; at + 2 < good.size(); ++at) {
+    EXPECT_NE(refusal(good.substr(0, at)), "") << at;
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ (1 << (at % 8)));
+    EXPECT_NE(refusal(bad), "") << at << bad[at];
+  }
+}
+
+TEST(Manifest, RefusesWhatDoesNotMakeSense) {
+  EXPECT_EQ(refusal(changed("/a_field_of_later", 1)), "");
+  const std::vector<std::tuple<std::string, nlohmann::json, std::string>> cases = {
+      {"/format", "another", "is not the state of a Snug checkpoint"},
+      {"/version", 2, "version 2"},
+      {"/version", -1, "\"version\" is not"},
+      {"/iteration", -1, "\"iteration\" is not"},
+      {"/iteration", 0.5, "\"iteration\" is not"},
+      {"/iteration", UINT64_MAX, "beyond all bounds"},
+      {"/save_number", INT64_MAX, "beyond all bounds"},
+      {"/best_val_loss", "low", "\"best_val_loss\" is not"},
+      {"/seed", -5, "\"seed\" is not"},
+      {"/config", nlohmann::json::array(), "\"config\" is not"},
+      {"/fit_changes", 1, "\"fit_changes\" is not a list"},
+      {"/fit_changes", {1}, "\"fit_changes\" is not text"},
+      {"/model_file", 1, "where an object belongs"},
+      {"/model_file/bytes", -1, "\"bytes\" is not"},
+      {"/model_file/xxh3_64", "0x12", "\"xxh3_64\" is not"},
+      {"/weights", nullptr, "\"weights\" is not a list"},
+      {"/weights/0", 7, "where an object belongs"},
+      {"/weights/0/name", "step", "lists tensor 'step' twice"},
+      {"/weights/0/dtype", "F31", "unknown dtype"},
+      {"/weights/0/shape", {1, 1, 1, 1, 1}, "too many dimensions"},
+      {"/weights/0/shape/0", -1, "\"shape\" is not"},
+  };
+  for (const auto& [pointer, value, reason] : cases) {
+    const std::string found = refusal(changed(pointer, value));
+    EXPECT_NE(found.find(reason), std::string::npos)
+        << pointer << " = " << value << "\nwanted: " << reason << "\nfound: " << found;
+  }
+  EXPECT_NE(refusal("[]").find("where an object belongs"), std::string::npos);
+  EXPECT_NE(refusal(std::string(1 << 20, '[')).find("nested too deep"), std::string::npos);
+  EXPECT_NE(refusal(std::string(5 << 20, ' ')).find("longer than"), std::string::npos);
+  EXPECT_NE(refusal(R"({"format":1e999})"), "");
+}
+
+}  // namespace
+}  // namespace snug
