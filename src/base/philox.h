@@ -38,6 +38,7 @@ enum class RandomPurpose : std::uint32_t {
   kEvalTrain = 3,   // (0, kEvalTrain, sequence, iteration)
   kEvalVal = 4,     // (0, kEvalVal, sequence, iteration)
   kSample = 5,      // (position, kSample, sample index, 0)
+  kTales = 6,       // (choice, kTales, tale, 0): the built-in corpus
   kDropout = 1 << 16
 };
 

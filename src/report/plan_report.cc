@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/bytes.h"
+#include "plan/liveness.h"
 
 namespace snug {
 namespace {
@@ -105,12 +105,37 @@ std::string phase_row(const PlanReportInput& in) {
   return text + fmt::format("  sample {}\n", format_bytes(in.sampling.plan.arena_bytes));
 }
 
+// "h.7.mlp.fc" and its like in other layers are one row: "h.*.mlp.fc".
+std::string without_layer(const std::string& name) {
+  const std::size_t at = name.find("h.");
+  if (at == std::string::npos || (at > 0 && name[at - 1] != '.')) return name;
+  const std::size_t end = name.find('.', at + 2);
+  return name.substr(0, at + 2) + "*" + name.substr(end);
+}
+
+struct Kind {
+  std::string name, shape;
+  std::int64_t count, bytes;
+};
+
 std::string largest_rows(const RunPlan& run) {
-  std::string text = "  largest tensors\n";
-  for (const TensorId id : largest_tensors(run, kLargestShown)) {
+  std::vector<Kind> kinds;
+  for (const TensorId id : largest_tensors(run, run.program.tensors.size())) {
     const Tensor& tensor = run.program.tensor(id);
-    text += fmt::format("    {:<40} {:<18} {:>12}\n", tensor.name, to_string(tensor.shape),
-                        format_bytes(tensor.byte_count()));
+    const std::string name = without_layer(tensor.name);
+    auto at =
+        std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return k.name == name; });
+    if (at == kinds.end()) at = kinds.insert(at, {name, to_string(tensor.shape), 0, 0});
+    at->count += 1;
+    at->bytes += tensor.byte_count();
+  }
+  std::stable_sort(kinds.begin(), kinds.end(),
+                   [](const Kind& a, const Kind& b) { return a.bytes > b.bytes; });
+  std::string text = "  largest at the peak\n";
+  for (std::size_t i = 0; i < std::min(kinds.size(), kLargestShown); ++i) {
+    const Kind& k = kinds[i];
+    text += fmt::format("    {:<40} {:>3} × {:<18} {:>12}\n", k.name, k.count, k.shape,
+                        format_bytes(k.bytes));
   }
   return text;
 }
@@ -118,12 +143,18 @@ std::string largest_rows(const RunPlan& run) {
 }  // namespace
 
 std::vector<TensorId> largest_tensors(const RunPlan& run, std::size_t count) {
-  std::vector<TensorId> ids(run.program.tensors.size());
-  std::iota(ids.begin(), ids.end(), 0);
-  std::stable_sort(ids.begin(), ids.end(), [&](TensorId a, TensorId b) {
-    return run.program.tensor(a).byte_count() > run.program.tensor(b).byte_count();
-  });
-  ids.resize(std::min(ids.size(), count));
+  const auto peak = static_cast<std::int32_t>(run.plan.peak_step);
+  std::vector<Block> alive;
+  for (const Block& block : live_blocks(run.program)) {
+    if (block.tensor != kNoTensor && block.first <= peak && peak <= block.last) {
+      alive.push_back(block);
+    }
+  }
+  std::stable_sort(alive.begin(), alive.end(),
+                   [](const Block& a, const Block& b) { return a.bytes > b.bytes; });
+  alive.resize(std::min(alive.size(), count));
+  std::vector<TensorId> ids;
+  for (const Block& block : alive) ids.push_back(block.tensor);
   return ids;
 }
 

@@ -27,7 +27,7 @@ std::string plan_text(const PlanReportInput& input);
 // One JSON object; its members are documented in docs/formats.md.
 std::string plan_json(const PlanReportInput& input);
 
-// The `count` largest tensors, largest first.
+// The `count` largest tensors of those alive at the peak, largest first.
 std::vector<TensorId> largest_tensors(const RunPlan& run, std::size_t count);
 
 // What `train` says instead of starting: what is needed, and which part of it is the largest.

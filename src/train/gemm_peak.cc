@@ -24,13 +24,14 @@ double measure_gemm_peak(const cpu::Arena& arena) {
     float *b = a + side * side, *c = b + side * side;
     std::fill_n(a, 2 * side * side, 0.5f);
     gemm.prepare();
-    gemm.run(a, b, nullptr, c, c + side * side);  // generates code, wakes threads
+    const cpu::Gemm::Operands operands{a, b, nullptr, c, c + side * side};
+    if (!gemm.run(operands)) return 0;  // also wakes the threads
     const Clock::time_point start = Clock::now();
     const double flops = 2.0 * static_cast<double>(side * side * side);
     double best = 0, elapsed = 0;
     while (elapsed < kSecondsToMeasure) {
       const Clock::time_point before = Clock::now();
-      gemm.run(a, b, nullptr, c, c + side * side);
+      if (!gemm.run(operands)) return 0;
       const Clock::time_point after = Clock::now();
       best = std::max(best, flops / std::chrono::duration<double>(after - before).count());
       elapsed = std::chrono::duration<double>(after - start).count();

@@ -179,7 +179,8 @@ class TrainLoop {
     const bool stopped = stop_.requested();
     const bool unsaved =
         state_.iteration > run_.state.iteration && state_.iteration != saved_iteration_;
-    if (unsaved && (stopped || config_.always_save_checkpoint)) save(false);
+    // always_save_checkpoint=False keeps the best one; but a run never ends with nothing.
+    if (unsaved && (stopped || config_.always_save_checkpoint || saved_iteration_ < 0)) save(false);
     if (stopped) {
       console_.line(fmt::format(
           "stopped by {} after {} iterations; go on with the same command and --init_from=resume",

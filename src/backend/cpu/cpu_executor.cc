@@ -1,8 +1,10 @@
 #include "backend/cpu/cpu_executor.h"
 
 #include <fmt/format.h>
+#include <omp.h>
 
-#include "backend/cpu/linear_shapes.h"
+#include <algorithm>
+
 #include "backend/cpu/op_run.h"
 #include "base/error.h"
 
@@ -28,17 +30,22 @@ CpuExecutor::CpuExecutor(const Program& program, const Plan& plan, const KernelT
       const Op& op = phase.ops[o];
       op_function(op);
       if (!is_linear(op.kind)) continue;
-      const std::int64_t T = phase.block_size;
-      for_each_tile(0, T, T, op.tile_rows, [&](std::int64_t, std::int64_t rows) {
-        for (const LinearCall& call : of_phase[o]) {
-          if (call.rows == rows) return;
-        }
-        Gemm& gemm = gemms_.get(linear_shape(program, op, rows));
-        gemm.prepare();
-        of_phase[o].push_back({rows, &gemm});
-      });
+      of_phase[o] = prepare_linear(op, phase.block_size);
     }
   }
+}
+
+LinearCalls CpuExecutor::prepare_linear(const Op& op, std::int64_t T) {
+  const int threads = omp_get_max_threads();
+  LinearCalls calls;
+  calls.tiling = linear_tiling(op, T, threads);
+  for_each_tile(0, T, T, calls.tiling.tile_rows, [&](std::int64_t row, std::int64_t rows) {
+    Gemm& gemm = gemms_.get(linear_shape(program_, op, rows, calls.tiling.one_thread));
+    gemm.prepare(calls.tiling.one_thread ? threads : 1);
+    (row == 0 ? calls.whole : calls.last) = &gemm;
+    calls.scratch_bytes = std::max(calls.scratch_bytes, gemm.scratch_bytes());
+  });
+  return calls;
 }
 
 TensorView CpuExecutor::view(TensorId id) const {

@@ -7,14 +7,17 @@
 #include "backend/cpu/arena.h"
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels/kernels.h"
+#include "backend/cpu/linear_shapes.h"
 #include "plan/plan.h"
 
 namespace snug::cpu {
 
-// A prepared product of a linear op, by its rows: a sequence has at most two kinds of tile.
-struct LinearCall {
-  std::int64_t rows;
-  const Gemm* gemm;
+// The prepared products of a linear op: of a whole tile, and of a sequence's shorter last one.
+struct LinearCalls {
+  LinearTiling tiling{};
+  const Gemm* whole = nullptr;
+  const Gemm* last = nullptr;
+  std::int64_t scratch_bytes = 0;  // of one slot
 };
 
 class CpuExecutor : public Executor {
@@ -36,12 +39,14 @@ class CpuExecutor : public Executor {
  private:
   friend struct OpRun;
 
+  LinearCalls prepare_linear(const Op& op, std::int64_t T);
+
   const Program& program_;
   const Plan& plan_;
   const KernelTable& kernels_;
   Arena arena_;
   std::vector<TensorView> views_;
-  std::vector<std::vector<std::vector<LinearCall>>> linear_calls_;  // per phase, per op
+  std::vector<std::vector<LinearCalls>> linear_calls_;  // per phase, per op
   GemmCache gemms_;
   Observer observer_;
 };

@@ -17,15 +17,15 @@ constexpr std::int64_t kPerThreadBytes = 2 * kMiB;
 constexpr std::int64_t kPerOpBytes = 4 * kKiB;
 
 std::int64_t linear_scratch(GemmCache& gemms, const Program& program, const Phase& phase,
-                            const Op& op) {
-  const std::int64_t T = phase.block_size;
-  if (op.row_from_context || T == 1) return gemms.get(linear_shape(program, op, 1)).scratch_bytes();
-  // A sequence's first tile and its last are all the shapes there are.
+                            const Op& op, int threads) {
+  const LinearTiling tiling = linear_tiling(op, phase.block_size, threads);
   std::int64_t most = 0;
-  for_each_tile(0, T, T, op.tile_rows, [&](std::int64_t, std::int64_t rows) {
-    most = std::max(most, gemms.get(linear_shape(program, op, rows)).scratch_bytes());
-  });
-  return most;
+  for_each_tile(0, phase.block_size, phase.block_size, tiling.tile_rows,
+                [&](std::int64_t, std::int64_t rows) {
+                  const GemmShape shape = linear_shape(program, op, rows, tiling.one_thread);
+                  most = std::max(most, gemms.get(shape).scratch_bytes());
+                });
+  return most * (tiling.one_thread ? threads : 1);
 }
 
 std::int64_t norm_scratch(const Program& program, const Op& op) {
@@ -54,7 +54,7 @@ std::int64_t CpuTarget::scratch_bytes(const Program& program, const Phase& phase
     case OpKind::kLinear:
     case OpKind::kLinearDx:
     case OpKind::kLinearDw:
-      return linear_scratch(gemms_, program, phase, op);
+      return linear_scratch(gemms_, program, phase, op, threads_);
     case OpKind::kAttention:
       return attention_scratch_bytes(phase.block_size, head_width(op.writes[0]), threads_);
     case OpKind::kAttentionBackward:

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <dnnl.hpp>
+#include <omp.h>
 
+#include <dnnl.hpp>
+#include <vector>
+
+#include "base/bytes.h"
 #include "base/error.h"
 
 namespace snug::cpu {
@@ -36,28 +40,48 @@ dnnl::matmul::primitive_desc describe(const GemmShape& s) {
   return {matmul, attributes, cpu_engine()};
 }
 
-}  // namespace
+// oneDNN shapes a product for the number of threads that OpenMP would use now.
+class ThreadCountScope {
+ public:
+  explicit ThreadCountScope(bool one_thread) : before_(omp_get_max_threads()) {
+    if (one_thread) omp_set_num_threads(1);
+  }
+  ~ThreadCountScope() { omp_set_num_threads(before_); }
+  ThreadCountScope(const ThreadCountScope&) = delete;
+  ThreadCountScope& operator=(const ThreadCountScope&) = delete;
 
-struct Gemm::State {
-  explicit State(const GemmShape& s)
-      : shape(s),
-        description(describe(s)),
-        stream(cpu_engine()),
+ private:
+  int before_;
+};
+
+// What one call at a time needs: handles that are pointed at the operands of each call.
+struct Slot {
+  Slot(const dnnl::matmul::primitive_desc& description, const GemmShape& shape)
+      : stream(cpu_engine()),
         a(description.src_desc(), cpu_engine(), nullptr),
         b(description.weights_desc(), cpu_engine(), nullptr),
         c(description.dst_desc(), cpu_engine(), nullptr),
         scratch(description.scratchpad_desc(), cpu_engine(), nullptr) {
-    if (s.bias) bias = memory(matrix(1, s.n, false), cpu_engine(), nullptr);
+    if (shape.bias) bias = memory(matrix(1, shape.n, false), cpu_engine(), nullptr);
   }
+
+  dnnl::stream stream;
+  memory a, b, c, bias, scratch;
+};
+
+}  // namespace
+
+struct Gemm::State {
+  explicit State(const GemmShape& s) : shape(s), description(describe(s)) {}
 
   GemmShape shape;
   dnnl::matmul::primitive_desc description;
-  dnnl::stream stream;
   dnnl::matmul primitive;
-  memory a, b, c, bias, scratch;  // handles only: pointed at the operands of each call
+  std::vector<Slot> slots;
 };
 
 Gemm::Gemm(const GemmShape& shape) {
+  const ThreadCountScope threads(shape.one_thread);
   try {
     state_ = std::make_unique<State>(shape);
   } catch (const dnnl::error& error) {
@@ -69,38 +93,38 @@ Gemm::Gemm(const GemmShape& shape) {
 Gemm::~Gemm() = default;
 
 std::int64_t Gemm::scratch_bytes() const noexcept {
-  return static_cast<std::int64_t>(state_->description.scratchpad_desc().get_size());
+  return align_up(static_cast<std::int64_t>(state_->description.scratchpad_desc().get_size()), 64);
 }
 
 const char* Gemm::implementation() const noexcept { return state_->description.impl_info_str(); }
 
-void Gemm::prepare() {
+void Gemm::prepare(int slots) {
+  const ThreadCountScope threads(state_->shape.one_thread);
   if (!state_->primitive) state_->primitive = dnnl::matmul(state_->description);
+  while (static_cast<int>(state_->slots.size()) < slots) {
+    state_->slots.emplace_back(state_->description, state_->shape);
+  }
 }
 
-void Gemm::run(const float* a, const float* b, const float* bias, float* c, void* scratch) const {
+bool Gemm::run(const Operands& operands, int slot) const noexcept {
   // The C interface: the C++ one builds a map of arguments on every call.
-  const State& s = *state_;
-  dnnl_memory_set_data_handle(s.a.get(), const_cast<float*>(a));
-  dnnl_memory_set_data_handle(s.b.get(), const_cast<float*>(b));
-  dnnl_memory_set_data_handle(s.c.get(), c);
-  dnnl_memory_set_data_handle(s.scratch.get(), scratch);
+  const Slot& s = state_->slots[static_cast<std::size_t>(slot)];
+  dnnl_memory_set_data_handle(s.a.get(), const_cast<float*>(operands.a));
+  dnnl_memory_set_data_handle(s.b.get(), const_cast<float*>(operands.b));
+  dnnl_memory_set_data_handle(s.c.get(), operands.c);
+  dnnl_memory_set_data_handle(s.scratch.get(), operands.scratch);
   dnnl_exec_arg_t arguments[5] = {{DNNL_ARG_SRC, s.a.get()},
                                   {DNNL_ARG_WEIGHTS, s.b.get()},
                                   {DNNL_ARG_DST, s.c.get()},
                                   {DNNL_ARG_SCRATCHPAD, s.scratch.get()},
                                   {}};
   int count = 4;
-  if (s.shape.bias) {
-    dnnl_memory_set_data_handle(s.bias.get(), const_cast<float*>(bias));
+  if (state_->shape.bias) {
+    dnnl_memory_set_data_handle(s.bias.get(), const_cast<float*>(operands.bias));
     arguments[count++] = {DNNL_ARG_BIAS, s.bias.get()};
   }
-  const dnnl_status_t status =
-      dnnl_primitive_execute(s.primitive.get(), s.stream.get(), count, arguments);
-  if (status != dnnl_success) {
-    throw DeviceError(fmt::format("oneDNN failed with status {} in a product of ({}, {}, {})",
-                                  static_cast<int>(status), s.shape.m, s.shape.n, s.shape.k));
-  }
+  return dnnl_primitive_execute(state_->primitive.get(), s.stream.get(), count, arguments) ==
+         dnnl_success;
 }
 
 Gemm& GemmCache::get(const GemmShape& shape) {

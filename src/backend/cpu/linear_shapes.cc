@@ -4,12 +4,23 @@
 
 namespace snug::cpu {
 
-GemmShape linear_shape(const Program& program, const Op& op, std::int64_t rows) {
+LinearTiling linear_tiling(const Op& op, std::int64_t T, int threads) {
+  if (op.tile_rows > 0) return {op.tile_rows, false};
+  if (op.kind == OpKind::kLinearDw || T == 1) return {T, false};
+  // Enough tiles in one sequence for all threads, but none so short that a product pays more for
+  // bringing the weight into its own layout than for multiplying.
+  constexpr std::int64_t kShortest = 64, kLongest = 256;
+  const std::int64_t share = (T + threads - 1) / threads;
+  return {std::clamp((share + 15) / 16 * 16, std::min(T, kShortest), std::min(T, kLongest)), true};
+}
+
+GemmShape linear_shape(const Program& program, const Op& op, std::int64_t rows, bool one_thread) {
   // A weight is (out, in) in all three.
   const Shape& weight =
       program.tensor(op.kind == OpKind::kLinearDw ? op.writes[0] : op.reads[1]).shape;
   const std::int64_t out = weight[0], in = weight[1];
   GemmShape shape;
+  shape.one_thread = one_thread;
   switch (op.kind) {
     case OpKind::kLinear:  // y (rows, out) = x (rows, in) * weight^T + bias
       shape.m = rows, shape.n = out, shape.k = in;

@@ -1,5 +1,5 @@
-// Which products a linear op consists of: one per sequence, or per tile of a sequence in the loss
-// head. Planning (scratch) and running walk the same list.
+// Which products a linear op consists of. Planning (scratch), preparing and running walk the same
+// list, and it depends on the sequence's length only, never on how many sequences there are.
 #pragma once
 
 #include <algorithm>
@@ -10,20 +10,28 @@
 
 namespace snug::cpu {
 
+// Two ways to use the cores, whichever is faster for the op (docs/decisions/0001):
+//  - y and dx of a block: short tiles of rows, each a product of one thread, many at once;
+//  - weight gradients and the loss head: one product after the other, each on all threads.
+struct LinearTiling {
+  std::int64_t tile_rows;  // of a sequence; its last tile may be shorter
+  bool one_thread;
+};
+LinearTiling linear_tiling(const Op& op, std::int64_t T, int threads);
+
 // Calls fn(row, rows) for every product over rows [first, end) of sequences of T rows each.
 template <typename Fn>
 void for_each_tile(std::int64_t first, std::int64_t end, std::int64_t T, std::int64_t tile_rows,
                    Fn&& fn) {
-  const std::int64_t tile = tile_rows > 0 ? tile_rows : T;
   for (std::int64_t row = first; row < end;) {
     const std::int64_t in_sequence = row % T;
-    const std::int64_t rows = std::min(tile - in_sequence % tile, T - in_sequence);
+    const std::int64_t rows = std::min(tile_rows - in_sequence % tile_rows, T - in_sequence);
     fn(row, rows);
     row += rows;
   }
 }
 
 // The product of a linear op over `rows` rows.
-GemmShape linear_shape(const Program& program, const Op& op, std::int64_t rows);
+GemmShape linear_shape(const Program& program, const Op& op, std::int64_t rows, bool one_thread);
 
 }  // namespace snug::cpu

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "backend/cpu/linear_shapes.h"
 #include "base/error.h"
 
 namespace snug::cpu {
@@ -65,51 +64,6 @@ void run_layernorm_backward(const OpRun& r) {
   r.kernels().layernorm_backward({r.B(), r.T(), r.width(r.op.reads[0]), r.read(0), r.read(1),
                                   r.read(2), r.read(3), r.read(4), r.write(0), r.write(1),
                                   r.write(2)});
-}
-
-const Gemm& product_of(const OpRun& r, std::int64_t rows) {
-  for (const LinearCall& call : r.linear_calls) {
-    if (call.rows == rows) return *call.gemm;
-  }
-  throw InternalError(fmt::format("no product of {} rows was prepared for '{}'", rows, r.op.label));
-}
-
-// In the loss head one operand holds only the op's rows; the others hold all rows of the batch.
-void run_linear(const OpRun& r) {
-  const std::int64_t in = r.width(r.op.reads[0]), out = r.width(r.op.writes[0]);
-  const std::int64_t first = r.first_row();
-  const auto one = [&](std::int64_t row, std::int64_t rows) {
-    const std::int64_t out_row = r.op.row_count > 0 ? row - first : row;
-    product_of(r, rows).run(r.read(0) + row * in, r.read(1), r.read(2), r.write(0) + out_row * out,
-                            r.scratch);
-  };
-  if (r.op.row_from_context) return one(first, 1);
-  for_each_tile(first, r.end_row(), r.T(), r.op.tile_rows, one);
-}
-
-void run_linear_dx(const OpRun& r) {
-  const std::int64_t out = r.width(r.op.reads[0]), in = r.width(r.op.writes[0]);
-  const std::int64_t first = r.first_row();
-  for_each_tile(first, r.end_row(), r.T(), r.op.tile_rows,
-                [&](std::int64_t row, std::int64_t rows) {
-                  const std::int64_t dy_row = r.op.row_count > 0 ? row - first : row;
-                  product_of(r, rows).run(r.read(0) + dy_row * out, r.read(1), nullptr,
-                                          r.write(0) + row * in, r.scratch);
-                });
-}
-
-void run_linear_dw(const OpRun& r) {
-  const std::int64_t out = r.width(r.op.reads[0]), in = r.width(r.op.reads[1]);
-  const std::int64_t first = r.first_row();
-  for_each_tile(first, r.end_row(), r.T(), r.op.tile_rows,
-                [&](std::int64_t row, std::int64_t rows) {
-                  const std::int64_t dy_row = r.op.row_count > 0 ? row - first : row;
-                  product_of(r, rows).run(r.read(0) + dy_row * out, r.read(1) + row * in, nullptr,
-                                          r.write(0), r.scratch);
-                });
-  if (r.write(1) != nullptr) {
-    r.kernels().bias_backward({r.B(), r.T(), out, r.read(0), r.write(1)});
-  }
 }
 
 void run_gelu(const OpRun& r) {
@@ -229,7 +183,7 @@ std::int64_t OpRun::first_row() const {
 
 std::int64_t OpRun::end_row() const {
   const std::int64_t in_use = B() * T();
-  return op.row_count > 0 ? std::min(op.first_row + op.row_count, in_use) : in_use;
+  return op.row_count > 0 ? std::min(first_row() + op.row_count, in_use) : in_use;
 }
 
 Dropout OpRun::dropout() const {

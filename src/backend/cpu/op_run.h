@@ -12,7 +12,7 @@ struct OpRun {
   const Op& op;
   const StepContext& context;
   std::byte* scratch;
-  const std::vector<LinearCall>& linear_calls;
+  const LinearCalls& linear;
 
   const KernelTable& kernels() const { return executor.kernels_; }
   const Tensor& tensor(TensorId id) const { return executor.program_.tensor(id); }
@@ -39,6 +39,10 @@ struct OpRun {
 };
 
 using OpFunction = void (*)(const OpRun&);
+
+void run_linear(const OpRun& run);
+void run_linear_dx(const OpRun& run);
+void run_linear_dw(const OpRun& run);
 
 // Throws InternalError naming the op where the CPU has no kernel for it.
 OpFunction op_function(const Op& op);

@@ -1,0 +1,81 @@
+// Where the time of an iteration goes: seconds, GFLOP/s and share per kind of op.
+// usage: step_profile [--key=value ...]   (config keys; data are random tokens)
+#include <fmt/format.h>
+
+#include <chrono>
+#include <map>
+
+#include "../tests/engine_testing.h"
+#include "backend/cpu/linear_shapes.h"
+
+namespace {
+
+using namespace snug;
+using Clock = std::chrono::steady_clock;
+
+struct Total {
+  double seconds = 0, flops = 0;
+  std::int64_t calls = 0;
+};
+
+double flops_of(const Program& program, const Phase& phase, const Op& op) {
+  const auto rows =
+      static_cast<double>(op.row_count > 0 ? op.row_count : phase.batch_size * phase.block_size);
+  switch (op.kind) {
+    case OpKind::kLinear:
+    case OpKind::kLinearDx:
+    case OpKind::kLinearDw: {
+      const cpu::GemmShape one = cpu::linear_shape(program, op, 1, false);
+      return 2.0 * rows * static_cast<double>(one.m * one.n * one.k);
+    }
+    case OpKind::kAttention:
+    case OpKind::kAttentionBackward: {
+      const auto C = static_cast<double>(program.tensor(op.reads[0]).shape[2]) / 3;
+      const double forward = 2.0 * rows * static_cast<double>(phase.block_size) * C;  // causal half
+      return op.kind == OpKind::kAttention ? forward : 2.5 * forward;
+    }
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  LoadedConfig config = load_config(Command::kTrain, arguments);
+  if (config.values.vocab_size == 0) config.values.vocab_size = 65;
+  SmallRun run(config.values);
+  std::map<std::string, Total> totals;
+  std::string current;
+  double flops = 0;
+  Clock::time_point start;
+  const auto stop = [&] {
+    if (current.empty()) return;
+    Total& total = totals[current];
+    total.seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    total.flops += flops;
+    total.calls += 1;
+  };
+  for (std::int64_t i = 0; i < 3; ++i) run.engine().step(i);
+  run.engine().executor().observe([&](const Phase& phase, const Op& op) {
+    stop();
+    current = fmt::format("{} {}", name_of(phase.kind), name_of(op.kind));
+    flops = flops_of(run.plan().program, phase, op);
+    start = Clock::now();
+  });
+  const int iterations = 10;
+  for (std::int64_t i = 3; i < 3 + iterations; ++i) {
+    run.engine().step(i);
+    stop();
+    current.clear();
+  }
+  double all = 0;
+  for (const auto& [name, total] : totals) all += total.seconds;
+  for (const auto& [name, total] : totals) {
+    fmt::print("{:<28} {:>9.3f} ms  {:>5.1f}%  {:>6} calls  {:>7.1f} GFLOP/s\n", name,
+               total.seconds * 1e3 / iterations, 100 * total.seconds / all,
+               total.calls / iterations, total.flops / total.seconds * 1e-9);
+  }
+  fmt::print("{:<28} {:>9.3f} ms\n", "iteration", all * 1e3 / iterations);
+}

@@ -1,0 +1,26 @@
+# What ./scripts/demo trains: a very small GPT on the built-in tales, about a minute on two cores.
+# Data: snug prepare tales data/tales
+
+out_dir = 'out-tales'
+dataset = 'tales'
+device = 'cpu'
+
+batch_size = 16
+gradient_accumulation_steps = 1
+block_size = 128
+
+n_layer = 4
+n_head = 4
+n_embd = 128
+dropout = 0.0
+
+learning_rate = 3e-3
+min_lr = learning_rate / 10
+warmup_iters = 50
+max_iters = 1000
+lr_decay_iters = max_iters
+beta2 = 0.99
+
+eval_interval = 250
+eval_iters = 10
+log_interval = 50

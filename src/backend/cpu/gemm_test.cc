@@ -1,0 +1,165 @@
+#include "backend/cpu/gemm.h"
+
+#include <string>
+#include <tuple>
+
+#include "backend/cpu/kernels/kernel_testing.h"
+
+namespace snug::cpu {
+namespace {
+
+using testing::Array;
+using testing::expect_same_bits;
+using testing::kRound;
+using testing::normal_values;
+using testing::Values;
+
+constexpr std::int64_t kSizes[] = {1, 3, 16, 37, 65, 257};
+
+struct Operands {
+  Values a, b, bias, c;
+};
+
+Operands make_operands(const GemmShape& s) {
+  return {normal_values(s.m * s.k, 1), normal_values(s.k * s.n, 2), normal_values(s.n, 3),
+          normal_values(s.m * s.n, 4)};
+}
+
+// Operands `offset` floats off alignment; the workspace starts as NaN, not as what another product
+// left there.
+Values run(const Gemm& gemm, const Operands& x, int offset, int slot = 0) {
+  const Array a(x.a, offset), b(x.b, offset), bias(x.bias, offset), c(x.c, offset);
+  const Array scratch(
+      Values(static_cast<std::size_t>(gemm.scratch_bytes() + 3) / sizeof(float), NAN), 0);
+  EXPECT_TRUE(gemm.run({a.data(), b.data(), bias.data(), c.data(), scratch.data()}, slot));
+  return c.values();
+}
+
+// Row-major (k, n), whatever way B is stored.
+Values plain_b(const GemmShape& s, const Values& b) {
+  if (!s.transpose_b) return b;
+  Values plain(b.size());
+  for (std::int64_t k = 0; k < s.k; ++k) {
+    for (std::int64_t n = 0; n < s.n; ++n) {
+      plain[static_cast<std::size_t>(k * s.n + n)] = b[static_cast<std::size_t>(n * s.k + k)];
+    }
+  }
+  return plain;
+}
+
+// A sum of k products, and a bias or what was there, errs by at most k + 1 roundings of the sum of
+// the terms' sizes, in whatever order it is taken.
+void expect_product(const GemmShape& s, const Operands& x, const Values& c) {
+  const Values b = plain_b(s, x.b);
+  std::vector<double> sum(static_cast<std::size_t>(s.n)), size(sum);
+  for (std::int64_t m = 0; m < s.m; ++m) {
+    for (std::size_t n = 0; n < sum.size(); ++n) {
+      const std::size_t at = static_cast<std::size_t>(m * s.n) + n;
+      sum[n] = s.accumulate ? x.c[at] : s.bias ? x.bias[n] : 0.0;
+      size[n] = std::abs(sum[n]);
+    }
+    for (std::int64_t k = 0; k < s.k; ++k) {
+      const double a = x.a[static_cast<std::size_t>(s.transpose_a ? k * s.m + m : m * s.k + k)];
+      for (std::size_t n = 0; n < sum.size(); ++n) {
+        const double term = a * b[static_cast<std::size_t>(k * s.n) + n];
+        sum[n] += term;
+        size[n] += std::abs(term);
+      }
+    }
+    for (std::size_t n = 0; n < sum.size(); ++n) {
+      const double bound = static_cast<double>(s.k + 1) * kRound * size[n];
+      ASSERT_NEAR(c[static_cast<std::size_t>(m * s.n) + n], sum[n], bound)
+          << "at (" << m << ", " << n << ")";
+    }
+  }
+}
+
+// transpose_a, transpose_b, and what is added: nothing, the bias, what is there.
+class GemmProduct : public ::testing::TestWithParam<std::tuple<bool, bool, int>> {
+ protected:
+  template <class Check>
+  void for_each_shape(bool one_thread, Check check) {
+    GemmShape s;
+    s.one_thread = one_thread;
+    s.transpose_a = std::get<0>(GetParam());
+    s.transpose_b = std::get<1>(GetParam());
+    s.bias = std::get<2>(GetParam()) == 1;
+    s.accumulate = std::get<2>(GetParam()) == 2;
+    for (const std::int64_t m : kSizes) {
+      for (const std::int64_t n : kSizes) {
+        for (const std::int64_t k : kSizes) {
+          s.m = m, s.n = n, s.k = k;
+          Gemm gemm(s);
+          gemm.prepare();
+          SCOPED_TRACE(::testing::Message() << "(" << m << ", " << k << ") * (" << k << ", " << n
+                                            << ") by " << gemm.implementation());
+          check(s, gemm);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+};
+
+TEST_P(GemmProduct, AgreesWithTheTripleLoop) {
+  for (const bool one_thread : {false, true}) {
+    for_each_shape(one_thread, [](const GemmShape& s, const Gemm& gemm) {
+      const Operands x = make_operands(s);
+      expect_product(s, x, run(gemm, x, 0));
+    });
+  }
+}
+
+TEST_P(GemmProduct, HasTheSameBitsAgainAndAtAnyAlignment) {
+  for (const bool one_thread : {false, true}) {
+    for_each_shape(one_thread, [](const GemmShape& s, const Gemm& gemm) {
+      const Operands x = make_operands(s);
+      const Values once = run(gemm, x, 0);
+      expect_same_bits(run(gemm, x, 0), once, "again");
+      for (const int offset : {1, 3}) expect_same_bits(run(gemm, x, offset), once, "misaligned");
+    });
+  }
+}
+
+std::string layout_name(const ::testing::TestParamInfo<std::tuple<bool, bool, int>>& param_info) {
+  const auto& [transpose_a, transpose_b, added] = param_info.param;
+  const char* names[] = {"", "PlusBias", "PlusC"};
+  return std::string(transpose_a ? "At" : "A") + (transpose_b ? "Bt" : "B") + names[added];
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, GemmProduct,
+                         ::testing::Combine(::testing::Bool(), ::testing::Bool(),
+                                            ::testing::Values(0, 1, 2)),
+                         layout_name);
+
+// Which slot, on which thread and beside how many others: none of it is seen in the result.
+TEST(GemmSlots, HaveTheSameBitsSideBySide) {
+  for (const std::int64_t rows : {3, 37, 65}) {
+    GemmShape s{.m = rows, .n = 257, .k = 65, .transpose_b = true, .bias = true};
+    s.one_thread = true;
+    Gemm gemm(s);
+    constexpr int kSlots = 4;
+    gemm.prepare(kSlots);
+    const Operands x = make_operands(s);
+    const Values alone = run(gemm, x, 0);
+    std::vector<Values> results(64);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(kSlots)
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      results[i] = run(gemm, x, static_cast<int>(i % 3), omp_get_thread_num());
+    }
+    for (const Values& result : results) expect_same_bits(result, alone, "side by side");
+  }
+}
+
+TEST(GemmCache, DescribesAShapeOnce) {
+  GemmCache gemms;
+  const GemmShape shape{.m = 3, .n = 4, .k = 5};
+  const Gemm* first = &gemms.get(shape);
+  EXPECT_EQ(&gemms.get(shape), first);
+  GemmShape other = shape;
+  other.transpose_b = true;
+  EXPECT_NE(&gemms.get(other), first);
+}
+
+}  // namespace
+}  // namespace snug::cpu

@@ -1,0 +1,92 @@
+// Linear ops as oneDNN products. In the loss head one operand (the logits) holds only the op's
+// rows; the others hold all rows of the batch.
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <atomic>
+
+#include "backend/cpu/op_run.h"
+#include "base/error.h"
+
+namespace snug::cpu {
+namespace {
+
+void require(bool succeeded, const OpRun& r) {
+  if (!succeeded) throw DeviceError(fmt::format("oneDNN failed in '{}'", r.op.label));
+}
+
+const Gemm& product_of(const OpRun& r, std::int64_t row, std::int64_t rows) {
+  const bool first_of_sequence = row % r.T() == 0;
+  return first_of_sequence || rows == r.linear.tiling.tile_rows ? *r.linear.whole : *r.linear.last;
+}
+
+// One product after the other, each on all threads.
+template <typename OperandsOf>
+void run_in_order(const OpRun& r, const OperandsOf& operands_of) {
+  bool succeeded = true;
+  for_each_tile(r.first_row(), r.end_row(), r.T(), r.linear.tiling.tile_rows,
+                [&](std::int64_t row, std::int64_t rows) {
+                  Gemm::Operands operands = operands_of(row);
+                  operands.scratch = r.scratch;
+                  succeeded = succeeded && product_of(r, row, rows).run(operands);
+                });
+  require(succeeded, r);
+}
+
+// Products of one thread each, on whichever thread is free. Which one that is changes nothing.
+template <typename OperandsOf>
+void run_side_by_side(const OpRun& r, const OperandsOf& operands_of) {
+  const std::int64_t tile = r.linear.tiling.tile_rows;
+  const std::int64_t per_sequence = (r.T() + tile - 1) / tile;
+  std::atomic<bool> succeeded{true};
+#pragma omp parallel for schedule(dynamic, 1)
+  for (std::int64_t i = 0; i < r.B() * per_sequence; ++i) {
+    const std::int64_t in_sequence = i % per_sequence * tile;
+    const std::int64_t row = i / per_sequence * r.T() + in_sequence;
+    const int slot = omp_get_thread_num();
+    Gemm::Operands operands = operands_of(row);
+    operands.scratch = r.scratch + slot * r.linear.scratch_bytes;
+    const std::int64_t rows = std::min(tile, r.T() - in_sequence);
+    if (!product_of(r, row, rows).run(operands, slot)) succeeded = false;
+  }
+  require(succeeded, r);
+}
+
+template <typename OperandsOf>
+void run_products(const OpRun& r, const OperandsOf& operands_of) {
+  r.linear.tiling.one_thread ? run_side_by_side(r, operands_of) : run_in_order(r, operands_of);
+}
+
+}  // namespace
+
+void run_linear(const OpRun& r) {
+  const std::int64_t in = r.width(r.op.reads[0]), out = r.width(r.op.writes[0]);
+  const std::int64_t y_from = r.op.row_count > 0 ? r.first_row() : 0;
+  run_products(r, [&](std::int64_t row) {
+    return Gemm::Operands{r.read(0) + row * in, r.read(1), r.read(2),
+                          r.write(0) + (row - y_from) * out, nullptr};
+  });
+}
+
+void run_linear_dx(const OpRun& r) {
+  const std::int64_t out = r.width(r.op.reads[0]), in = r.width(r.op.writes[0]);
+  const std::int64_t dy_from = r.op.row_count > 0 ? r.first_row() : 0;
+  run_products(r, [&](std::int64_t row) {
+    return Gemm::Operands{r.read(0) + (row - dy_from) * out, r.read(1), nullptr,
+                          r.write(0) + row * in, nullptr};
+  });
+}
+
+void run_linear_dw(const OpRun& r) {
+  const std::int64_t out = r.width(r.op.reads[0]), in = r.width(r.op.reads[1]);
+  const std::int64_t dy_from = r.op.row_count > 0 ? r.first_row() : 0;
+  run_products(r, [&](std::int64_t row) {
+    return Gemm::Operands{r.read(0) + (row - dy_from) * out, r.read(1) + row * in, nullptr,
+                          r.write(0), nullptr};
+  });
+  if (r.write(1) != nullptr) {
+    r.kernels().bias_backward({r.B(), r.T(), out, r.read(0), r.write(1)});
+  }
+}
+
+}  // namespace snug::cpu
