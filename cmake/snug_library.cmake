@@ -13,7 +13,7 @@ function(snug_library name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE snug_${name} GTest::gtest_main)
     snug_flags(${name}_test)
-    gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit)
+    gtest_discover_tests(${name}_test NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit)
   endif()
 endfunction()
 

@@ -63,6 +63,26 @@ void CheckpointStore::check_space(const CheckpointTensors& tensors) {
       out_.path().string(), format_bytes(needed), needed, format_bytes(available), available));
 }
 
+std::optional<Path> CheckpointStore::set_aside(const std::vector<std::string>& companions) {
+  std::vector<Path> earlier;
+  for (const StepFolder& step : out_.steps()) earlier.push_back(step.folder.filename());
+  if (earlier.empty()) return std::nullopt;
+  earlier.insert(earlier.end(), {kLatest, kBest});
+  earlier.insert(earlier.end(), companions.begin(), companions.end());
+  int number = 1;
+  while (!file_system_->create_folder(out_.path() / fmt::format("earlier-{}", number))) ++number;
+  Path aside = out_.path() / fmt::format("earlier-{}", number);
+  for (const Path& name : earlier) {
+    const Path from = out_.path() / name;
+    if (std::filesystem::symlink_status(from).type() == std::filesystem::file_type::not_found) {
+      continue;
+    }
+    file_system_->rename(from, aside / name);
+  }
+  out_.sync();
+  return aside;
+}
+
 Saved CheckpointStore::save(const TrainingState& state, const CheckpointTensors& tensors,
                             bool is_best) {
   Saved saved;

@@ -40,6 +40,10 @@ class CheckpointStore {
   // Throws DeviceError unless there is free space for one checkpoint of these tensors.
   void check_space(const CheckpointTensors& tensors);
 
+  // Call before a run that starts anew: moves the checkpoints and links that are there, and files
+  // of these names, into a new folder out_dir/earlier-N. Nothing when out_dir has no checkpoint.
+  std::optional<Path> set_aside(const std::vector<std::string>& companions);
+
   // Saves to out_dir/step-<iteration>, in the place of an earlier checkpoint of that iteration;
   // then out_dir/latest leads to it, and out_dir/best if `is_best`; then older ones are removed.
   // Allocates in proportion to the number of tensors, not to their size.

@@ -86,6 +86,7 @@ TEST(Safetensors, SameTensorsGiveTheSameAlignedFile) {
   EXPECT_EQ(text, read_text(folder.path() / "b"));
   EXPECT_EQ((make_safetensors_header(model.weights).size() + 8) % 64, 0u);
   EXPECT_EQ(text.substr(8, 36), R"({"__metadata__":{"format":"pt"},"wte)");
+  EXPECT_EQ(SafetensorsReader(folder.path() / "a").metadata().at("format"), "pt");
 }
 
 TEST(Safetensors, SurvivesShortWrites) {

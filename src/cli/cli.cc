@@ -4,12 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "base/error.h"
 #include "cli/help.h"
+#include "config/nearest.h"
 
 namespace snug {
 namespace {
@@ -29,12 +32,22 @@ int fail(ExitCode code, const std::string& message) {
   return static_cast<int>(code);
 }
 
+[[noreturn]] void fail_unknown_command(const std::string& word) {
+  std::vector<std::string> names;
+  for (const CommandRow& row : kCommands) names.push_back(row.name);
+  const std::string meant = nearest_word(word, names, suggestion_reach(word));
+  throw ConfigError(fmt::format("there is no command '{}'\n{}`snug --help` lists the commands",
+                                word,
+                                meant.empty() ? "" : fmt::format("did you mean {}?\n", meant)));
+}
+
 int dispatch(int argc, char** argv) {
   CLI::App app{"snug"};
   app.set_help_flag("");
   bool help = false, version = false;
   app.add_flag("-h,--help", help);
   app.add_flag("--version", version);
+  app.allow_extras();
   for (const CommandRow& row : kCommands) {
     app.add_subcommand(row.name, row.summary)->prefix_command()->set_help_flag("");
   }
@@ -43,6 +56,7 @@ int dispatch(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw ConfigError(fmt::format("{}\n`snug --help` lists the commands", error.what()));
   }
+  if (const auto extras = app.remaining(); !extras.empty()) fail_unknown_command(extras.front());
   if (version) {
     fmt::print("snug {}\n", SNUG_VERSION);
     return 0;
@@ -71,12 +85,20 @@ bool asks_for_help(Arguments arguments) {
 }
 
 int run_cli(int argc, char** argv) {
+  // A write beyond `ulimit -f` then fails like one to a full disk, and is said like one.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return dispatch(argc, argv);
+    const int code = dispatch(argc, argv);
+    const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    if (written || code != 0) return code;
+    return fail(ExitCode::kDevice,
+                "not all of the output could be written\ncheck the disk that it goes to");
   } catch (const Error& error) {
     return fail(error.code(), error.what());
   } catch (const std::bad_alloc&) {
     return fail(ExitCode::kDevice, "the system has no memory left for the program itself");
+  } catch (const std::system_error& error) {
+    return fail(ExitCode::kDevice, fmt::format("the system refused: {}", error.what()));
   } catch (const std::exception& error) {
     return fail(ExitCode::kInternal,
                 fmt::format("a bug of ours: {}\nplease report it with the command", error.what()));

@@ -30,18 +30,23 @@ std::string_view first_columns(std::string_view text, std::size_t columns) {
   return text;
 }
 
+// Not fmt::print, which throws: a log that cannot be written does not end a training run. The
+// command line looks at the stream's error in the end.
+void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
 }  // namespace
 
 Console::Console() : terminal_(isatty(STDOUT_FILENO) == 1), last_line_(Clock::now()) {}
 
 Console::~Console() {
-  if (open_) std::fputs("\n", stdout);
+  if (open_) put("\n");
 }
 
 void Console::line(std::string_view text) {
-  if (open_) std::fputs(kClearLine, stdout);
+  if (open_) put(kClearLine);
   open_ = false;
-  fmt::print("{}\n", text);
+  put(text);
+  put("\n");
   std::fflush(stdout);
   last_line_ = Clock::now();
 }
@@ -51,7 +56,8 @@ bool Console::wants_progress() {
 }
 
 void Console::progress(std::string_view text) {
-  fmt::print("{}{}", kClearLine, first_columns(text, terminal_columns() - 1));
+  put(kClearLine);
+  put(first_columns(text, terminal_columns() - 1));
   std::fflush(stdout);
   open_ = true;
   last_progress_ = Clock::now();

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -31,10 +32,15 @@ std::uintmax_t bytes_to_keep(const std::string& path, std::int64_t first_iterati
   return kept;
 }
 
+// JSON has no NaN and no infinity.
+std::string json_number(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "null";
+}
+
 }  // namespace
 
 MetricsFile::MetricsFile(const std::string& out_dir, std::int64_t first_iteration) {
-  const std::string path = out_dir + "/metrics.jsonl";
+  const std::string path = out_dir + "/" + kMetricsFile;
   std::error_code error;
   if (std::filesystem::exists(path, error)) {
     std::filesystem::resize_file(path, bytes_to_keep(path, first_iteration), error);
@@ -47,17 +53,21 @@ MetricsFile::MetricsFile(const std::string& out_dir, std::int64_t first_iteratio
 }
 
 void MetricsFile::add(const Iteration& e) {
-  fmt::print(file_.get(),
-             "{}{}, \"loss\": {}, \"lr\": {}, \"grad_norm\": {}, \"time_ms\": {:.3f}, "
-             "\"tokens_per_second\": {:.1f}}}\n",
-             kIterationKey, e.iteration, e.loss, e.learning_rate, e.gradient_norm, e.milliseconds,
-             e.tokens_per_second);
-  std::fflush(file_.get());
+  write(
+      fmt::format("{}{}, \"loss\": {}, \"lr\": {}, \"grad_norm\": {}, \"time_ms\": {:.3f}, "
+                  "\"tokens_per_second\": {:.1f}}}\n",
+                  kIterationKey, e.iteration, json_number(e.loss), e.learning_rate,
+                  json_number(e.gradient_norm), e.milliseconds, e.tokens_per_second));
 }
 
 void MetricsFile::add_evaluation(std::int64_t iteration, double train_loss, double val_loss) {
-  fmt::print(file_.get(), "{}{}, \"train_loss\": {}, \"val_loss\": {}}}\n", kIterationKey,
-             iteration, train_loss, val_loss);
+  write(fmt::format("{}{}, \"train_loss\": {}, \"val_loss\": {}}}\n", kIterationKey, iteration,
+                    json_number(train_loss), json_number(val_loss)));
+}
+
+// A full disk does not end the run here: the next save does, and says more.
+void MetricsFile::write(const std::string& line) {
+  std::fputs(line.c_str(), file_.get());
   std::fflush(file_.get());
 }
 

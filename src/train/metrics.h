@@ -8,6 +8,8 @@
 
 namespace snug {
 
+constexpr const char* kMetricsFile = "metrics.jsonl";
+
 class MetricsFile {
  public:
   // Appends to out_dir/metrics.jsonl; what an earlier, killed run wrote from `first_iteration` on
@@ -22,6 +24,8 @@ class MetricsFile {
   void add_evaluation(std::int64_t iteration, double train_loss, double val_loss);
 
  private:
+  void write(const std::string& line);
+
   struct Closer {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };

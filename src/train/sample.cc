@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 
 #include "backend/cpu/cpu_target.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/input_file.h"
 #include "checkpoint/checkpoint_store.h"
 #include "data/char_tokenizer.h"
 #include "report/plan_report.h"
@@ -20,19 +19,16 @@ namespace snug {
 namespace {
 
 constexpr std::string_view kFilePrefix = "FILE:";
+constexpr std::int64_t kMaxPromptBytes = 16 * kMiB;  // only its last block_size tokens count
 
 std::string read_prompt(const std::string& start) {
   if (start.rfind(kFilePrefix, 0) != 0) return start;
-  const std::string path = start.substr(kFilePrefix.size());
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw DataError(
-        fmt::format("the prompt file {} cannot be read\n"
-                    "--start=FILE:path takes a text file, --start=\"text\" the text",
-                    path));
+  try {
+    return read_whole_file(start.substr(kFilePrefix.size()), kMaxPromptBytes);
+  } catch (const DataError& error) {
+    throw DataError(fmt::format(
+        "{}\n--start=FILE:path takes a text file, --start=\"text\" the text", error.what()));
   }
-  return text.str();
 }
 
 Meta tokenizer_of(const Config& config) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "backend/cpu/cpu_target.h"
 #include "base/bytes.h"
@@ -11,29 +10,16 @@
 #include "report/plan_report.h"
 #include "train/gemm_peak.h"
 #include "train/host_memory.h"
+#include "train/metrics.h"
 
 namespace snug {
 namespace {
 
-namespace fs = std::filesystem;
-
-// A new run in a folder that holds an old one's checkpoints: they move aside, nothing is lost.
-void set_aside_earlier_run(const std::string& out_dir, Console& console) {
-  std::vector<fs::path> earlier;
-  for (const fs::directory_entry& entry : fs::directory_iterator(out_dir)) {
-    const std::string name = entry.path().filename().string();
-    if (name.rfind("step-", 0) == 0 || name == "latest" || name == "best" ||
-        name == "metrics.jsonl") {
-      earlier.push_back(entry.path());
-    }
-  }
-  if (earlier.empty()) return;
-  int number = 1;
-  while (fs::exists(fmt::format("{}/earlier-{}", out_dir, number))) ++number;
-  const fs::path aside = fmt::format("{}/earlier-{}", out_dir, number);
-  fs::create_directory(aside);
-  for (const fs::path& path : earlier) fs::rename(path, aside / path.filename());
-  console.line(fmt::format("{} held an earlier run: it is kept in {}", out_dir, aside.string()));
+// A new run in a folder that holds an old one: the old one moves aside, nothing is lost.
+void set_aside_earlier_run(CheckpointStore& store, const std::string& out_dir, Console& console) {
+  const std::optional<Path> aside = store.set_aside({kMetricsFile});
+  if (!aside) return;
+  console.line(fmt::format("{} held an earlier run: it is kept in {}", out_dir, aside->string()));
 }
 
 void find_resume_point(StartedRun& run, Console& console) {
@@ -147,7 +133,7 @@ StartedRun start_training(LoadedConfig config, Console& console) {
   const std::int64_t budget = budget_bytes(settings.memory_budget, host_memory());
   announce(run, vocabulary, budget, console);
   if (run.plan->total_bytes() > budget) throw does_not_fit(*run.plan, budget);
-  if (run.resumed && run.state.iteration > settings.max_iters) {
+  if (run.resumed && run.state.iteration > settings.max_iters && !settings.eval_only) {
     throw ConfigError(fmt::format(
         "nothing left to do: the checkpoint has done {} iterations and max_iters is {}\n"
         "raise --max_iters to train on",
@@ -158,7 +144,9 @@ StartedRun start_training(LoadedConfig config, Console& console) {
   run.engine =
       std::make_unique<TrainingEngine>(settings, *run.plan, *run.train_tokens, *run.val_tokens);
   run.store->check_space(run.engine->checkpoint_tensors());
-  if (!run.resumed) set_aside_earlier_run(settings.out_dir, console);
+  if (!run.resumed && !settings.eval_only) {
+    set_aside_earlier_run(*run.store, settings.out_dir, console);
+  }
   run.peak_flops = measure_gemm_peak(run.engine->executor().arena());
   load_or_initialize(run, console);
   run.state.seed = static_cast<std::uint64_t>(settings.seed);

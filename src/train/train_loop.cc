@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -50,16 +51,19 @@ class TrainLoop {
         run_(run),
         engine_(*run.engine),
         console_(console),
-        metrics_(config_.out_dir, run.state.iteration),
         meter_(flops_per_token(run.plan->model, config_.block_size) * tokens_per_iteration(),
                run.peak_flops),
         state_(run.state) {}
 
   void run() {
-    while (state_.iteration <= config_.max_iters) {
+    if (config_.eval_only) {
+      evaluate_both();
+      return;
+    }
+    metrics_.emplace(config_.out_dir, state_.iteration);
+    while (!finished()) {
       const Clock::time_point start = Clock::now();
       if (state_.iteration % config_.eval_interval == 0 && !evaluate_and_save()) break;
-      if (config_.eval_only && state_.iteration == run_.state.iteration) return;
       if (stop_.requested() || !iterate(start)) break;
     }
     finish();
@@ -71,22 +75,32 @@ class TrainLoop {
                                config_.block_size);
   }
 
-  // False when a signal asked to stop.
-  bool evaluate_and_save() {
-    const auto train_loss = evaluate(Split::kTrain),
-               val_loss = train_loss ? evaluate(Split::kVal) : std::nullopt;
-    if (!val_loss) return false;
+  bool finished() const { return state_.iteration > config_.max_iters; }
+
+  // Validation loss; nothing when a signal asked to stop.
+  std::optional<double> evaluate_both() {
+    const auto train_loss = evaluate(Split::kTrain);
+    const auto val_loss = train_loss ? evaluate(Split::kVal) : std::nullopt;
+    if (!val_loss) return std::nullopt;
     console_.line(fmt::format("step {}: train loss {:.4f}, val loss {:.4f}{}", state_.iteration,
                               *train_loss, *val_loss, floor_note()));
-    metrics_.add_evaluation(state_.iteration, *train_loss, *val_loss);
-    last_val_loss_ = *val_loss;
+    if (metrics_) metrics_->add_evaluation(state_.iteration, *train_loss, *val_loss);
     if (!std::isfinite(*val_loss)) fail_diverged("the validation loss", *val_loss);
+    last_val_loss_ = *val_loss;
+    return val_loss;
+  }
+
+  // False when a signal asked to stop.
+  bool evaluate_and_save() {
+    const auto val_loss = evaluate_both();
+    if (!val_loss) return false;
     const bool is_best = *val_loss < state_.best_val_loss;
     if (is_best) state_.best_val_loss = *val_loss;
-    const bool already_there = state_.iteration == saved_iteration_;
-    if ((is_best || config_.always_save_checkpoint) && state_.iteration > 0 && !already_there) {
-      save(is_best);
-    }
+    // A run that was stopped here saved before it evaluated: whether that one is the best is only
+    // known now.
+    const bool wanted =
+        is_best || (config_.always_save_checkpoint && state_.iteration != saved_iteration_);
+    if (wanted && state_.iteration > 0) save(is_best);
     return true;
   }
 
@@ -134,8 +148,8 @@ class TrainLoop {
   void log(const StepResult& result, double seconds) {
     const double mfu = meter_.percent(local_iteration_, step_seconds_);
     const double rate = tokens_per_iteration() / step_seconds_;
-    metrics_.add({state_.iteration, result.loss, learning_rate_at(config_, state_.iteration),
-                  result.gradient_norm, seconds * 1e3, rate});
+    metrics_->add({state_.iteration, result.loss, learning_rate_at(config_, state_.iteration),
+                   result.gradient_norm, seconds * 1e3, rate});
     if (console_.terminal()) return;
     console_.line(fmt::format("iter {}: loss {:.4f}, time {:.2f}ms, mfu {:.2f}%, {} tok/s",
                               state_.iteration, result.loss, seconds * 1e3, mfu,
@@ -176,15 +190,16 @@ class TrainLoop {
   }
 
   void finish() {
-    const bool stopped = stop_.requested();
+    const bool stopped = stop_.requested() && !finished();
     const bool unsaved =
         state_.iteration > run_.state.iteration && state_.iteration != saved_iteration_;
     // always_save_checkpoint=False keeps the best one; but a run never ends with nothing.
     if (unsaved && (stopped || config_.always_save_checkpoint || saved_iteration_ < 0)) save(false);
     if (stopped) {
-      console_.line(fmt::format(
-          "stopped by {} after {} iterations; go on with the same command and --init_from=resume",
-          stop_.name(), state_.iteration));
+      console_.line(
+          fmt::format("stopped by {} after {} iterations; {}", stop_.name(), state_.iteration,
+                      saved_iteration_ < 0 ? "nothing was saved, as nothing was done yet"
+                                           : "go on with the same command and --init_from=resume"));
     }
     console_.line(fmt::format("peak memory {} of {} planned", format_bytes(peak_resident_bytes()),
                               format_bytes(run_.plan->total_bytes())));
@@ -195,10 +210,11 @@ class TrainLoop {
                                  ? "no checkpoint had been saved yet"
                                  : fmt::format("the checkpoint of iteration {} in {} is untouched",
                                                saved_iteration_, config_.out_dir);
-    throw DeviceError(fmt::format(
-        "{} became {} at iteration {}: training has diverged\n{}\n"
-        "a smaller learning_rate (now {}) or a longer warmup_iters (now {}) may help",
-        what, value, state_.iteration, kept, config_.learning_rate, config_.warmup_iters));
+    throw DeviceError(
+        fmt::format("{} became {} at iteration {}: training has diverged\n{}\n"
+                    "a smaller learning_rate (now {}) or a longer warmup_iters (now {}) may help",
+                    what, std::isnan(value) ? "NaN" : "infinite", state_.iteration, kept,
+                    config_.learning_rate, config_.warmup_iters));
   }
 
   // A signal waits for the iteration to end if that takes no longer than this; otherwise the
@@ -209,7 +225,7 @@ class TrainLoop {
   const StartedRun& run_;
   TrainingEngine& engine_;
   Console& console_;
-  MetricsFile metrics_;
+  std::optional<MetricsFile> metrics_;  // none when only evaluating
   UtilizationMeter meter_;
   StopSignal stop_;
   TrainingState state_;

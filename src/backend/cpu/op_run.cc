@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "backend/cpu/kernels/chunks.h"
 #include "base/error.h"
 
 namespace snug::cpu {
@@ -43,11 +44,12 @@ void run_merge_embed_rows(const OpRun& r) {
   const std::int32_t* row_token = r.read_i32(1);
   const std::int64_t count = *r.read_i32(2), C = r.width(r.op.reads[0]);
   float* dwte = r.write(0);
-#pragma omp parallel for schedule(static) if (count * C > 1 << 15)
-  for (std::int64_t row = 0; row < count; ++row) {
-    float* out = dwte + row_token[row] * C;
-    for (std::int64_t c = 0; c < C; ++c) out[c] += rows[row * C + c];
-  }
+  for_each_rows(count, C, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      float* out = dwte + row_token[row] * C;
+      for (std::int64_t c = 0; c < C; ++c) out[c] += rows[row * C + c];
+    }
+  });
 }
 
 void run_layernorm(const OpRun& r) {

@@ -64,8 +64,13 @@ void attention_decode_target(const AttentionDecode& a) {
   std::copy_n(a.qkv + 2 * a.C, a.C, a.values + a.position * a.C);
   // Waking the team costs some 5 us, about what one core needs for 2^16 cached floats.
   const bool worthwhile = (a.position + 1) * a.C >= std::int64_t{1} << 16;
-#pragma omp parallel for schedule(static) if (worthwhile)
-  for (std::int64_t h = 0; h < a.H; ++h) decode_head(a, h, a.scratch + h * (a.position + 1));
+  const auto head = [&](std::int64_t h) { decode_head(a, h, a.scratch + h * (a.position + 1)); };
+  if (!worthwhile) {
+    for (std::int64_t h = 0; h < a.H; ++h) head(h);
+    return;
+  }
+#pragma omp parallel for schedule(static)
+  for (std::int64_t h = 0; h < a.H; ++h) head(h);
 }
 
 }  // namespace snug::cpu::HWY_NAMESPACE

@@ -26,10 +26,14 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b 
 template <class Body>
 void for_each_range(std::int64_t count, std::int64_t grain, std::int64_t item_work, Body body) {
   const std::int64_t ranges = ceil_div(count, grain);
-#pragma omp parallel for schedule(static) if (ranges > 1 && count * item_work >= kParallelWork)
-  for (std::int64_t r = 0; r < ranges; ++r) {
-    body(r * grain, std::min(count, (r + 1) * grain));
+  const auto range = [&](std::int64_t r) { body(r * grain, std::min(count, (r + 1) * grain)); };
+  // Not an `if` clause: libgomp allocates a team of one where that is false.
+  if (ranges <= 1 || count * item_work < kParallelWork) {
+    for (std::int64_t r = 0; r < ranges; ++r) range(r);
+    return;
   }
+#pragma omp parallel for schedule(static)
+  for (std::int64_t r = 0; r < ranges; ++r) range(r);
 }
 
 // body(begin, end) over the elements [0, count) of contiguous arrays.

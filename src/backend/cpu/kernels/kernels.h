@@ -22,7 +22,7 @@ namespace snug::cpu {
 // (h * T + i) * round_up(T, 4) + j for attention probabilities (query i, key j).
 struct Dropout {
   std::uint64_t seed = 0;
-  std::uint32_t site = 0;            // RandomPurpose::kDropout + 4 * layer + place
+  std::uint32_t site = 0;  // RandomPurpose::kDropout + 4 * layer + place
   std::uint32_t iteration = 0;
   std::uint32_t first_sequence = 0;  // number of the batch's sequence 0 within the iteration
   std::uint32_t threshold = 0;       // round(p * 2^32); 0 means that dropout is off
@@ -60,20 +60,20 @@ struct LayerNorm {
   const float* gamma;
   const float* beta;  // may be null
   float* y;
-  float* mean;        // (rows), written by layernorm_forward, read by layernorm_apply
-  float* rstd;        // (rows), 1 / sqrt(var + 1e-5), biased variance
+  float* mean;  // (rows), written by layernorm_forward, read by layernorm_apply
+  float* rstd;  // (rows), 1 / sqrt(var + 1e-5), biased variance
 };
 
 struct LayerNormBackward {
   std::int64_t B, T, C;
-  const float* dy;     // (B, T, C)
-  const float* x;      // (B, T, C)
+  const float* dy;  // (B, T, C)
+  const float* x;   // (B, T, C)
   const float* gamma;
   const float* mean;
   const float* rstd;
-  float* dx;           // (B, T, C), added to: the residual stream's gradient
-  float* dgamma;       // (C), added to
-  float* dbeta;        // (C), added to; may be null
+  float* dx;      // (B, T, C), added to: the residual stream's gradient
+  float* dgamma;  // (C), added to
+  float* dbeta;   // (C), added to; may be null
 };
 
 struct Gelu {
@@ -152,10 +152,10 @@ struct CrossEntropy {
 struct AdamW {
   std::int64_t count;
   float* weights;
-  const float* gradients;     // summed, not yet scaled
+  const float* gradients;  // summed, not yet scaled
   float* m;
   float* v;
-  float gradient_scale;       // 1 / (sequences * T) times the clip coefficient
+  float gradient_scale;  // 1 / (sequences * T) times the clip coefficient
   double learning_rate, beta1, beta2, epsilon, weight_decay;
   double correction1, correction2;  // 1 - beta^t
 };

@@ -1,0 +1,68 @@
+// What a terminal gets and a pipe does not: one line that is redrawn.
+#include "cli_testing.h"
+
+namespace snug {
+namespace {
+
+// Longer than the tenth of a second between two drawings.
+Words watched() { return Words{"train"} + tiny({"--max_iters=1500", "--eval_interval=750"}); }
+
+// The texts between the carriage returns, without the code that clears the line.
+Words drawings_of(const std::string& out) {
+  Words drawings;
+  std::size_t at = 0;
+  while ((at = out.find("\r\033[K", at)) != std::string::npos) {
+    at += 4;
+    const std::size_t end = out.find_first_of("\r\n", at);
+    drawings.push_back(out.substr(at, end == std::string::npos ? end : end - at));
+  }
+  return drawings;
+}
+
+std::size_t columns_of(const std::string& utf8) {
+  return static_cast<std::size_t>(
+      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+TEST_F(CliTest, TerminalShowsProgressInOneLine) {
+  const ProgramResult result = run_on_terminal(watched(), folder_.path().string(), 160);
+  ASSERT_EQ(result.exit_code, 0) << result.out;
+  bool complete = false;
+  for (const std::string& drawing : drawings_of(result.out)) {
+    complete = complete || std::regex_match(drawing, std::regex("iter [0-9]+/1500 .* loss [0-9.]+"
+                                                                ".*val .* tok/s .*mem .*ETA .*"));
+    EXPECT_LT(columns_of(drawing), 160u);
+  }
+  EXPECT_TRUE(complete) << result.out;
+  EXPECT_NE(result.out.find("step 750: train loss"), std::string::npos);
+  EXPECT_EQ(result.out.back(), '\n');
+}
+
+TEST_F(CliTest, NarrowTerminalGetsAShorterLine) {
+  const ProgramResult result = run_on_terminal(watched(), folder_.path().string(), 50);
+  ASSERT_EQ(result.exit_code, 0) << result.out;
+  ASSERT_FALSE(drawings_of(result.out).empty());
+  for (const std::string& drawing : drawings_of(result.out)) EXPECT_LT(columns_of(drawing), 50u);
+}
+
+TEST_F(CliTest, PipeGetsPlainLines) {
+  const ProgramResult trained = run(watched());
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const ProgramResult plan = run(Words{"plan"} + tiny());
+  for (const std::string& text : {trained.out, plan.out}) {
+    EXPECT_EQ(text.find('\r'), std::string::npos);
+    EXPECT_EQ(text.find('\033'), std::string::npos);
+  }
+}
+
+TEST_F(CliTest, PlanIsColouredOnATerminalOnly) {
+  const Words plan = Words{"plan"} + tiny();
+  const std::string folder = folder_.path().string();
+  EXPECT_NE(run_on_terminal(plan, folder, 100).out.find("\033["), std::string::npos);
+  EXPECT_EQ(run_on_terminal(plan + Words{"--color=never"}, folder, 100).out.find("\033["),
+            std::string::npos);
+  EXPECT_NE(run(plan + Words{"--color=always"}).out.find("\033["), std::string::npos);
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,108 @@
+// A training program bound to the CPU without data or loop around it, for tests that feed it tokens
+// and look at its numbers: logits, losses, gradients, weights, moments.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/cpu/cpu_executor.h"
+#include "backend/cpu/cpu_target.h"
+#include "model/model_spec.h"
+#include "plan/plan.h"
+#include "program/training_program.h"
+
+namespace snug {
+
+using Doubles = std::vector<double>;
+
+class BoundProgram {
+ public:
+  // The evaluation has the shape of the micro-step.
+  BoundProgram(const ModelSpec& model, TrainingShape shape, const cpu::KernelTable& kernels,
+               int threads = 0)
+      : model_(model),
+        shape_(with_evaluation(shape)),
+        program_(build_training_program(model_, shape_, cpu::CpuTarget(cpu::use_threads(threads)))),
+        plan_(make_plan(program_)),
+        executor_(program_, plan_, kernels) {
+    verify_plan(program_, plan_);
+    executor_.observe([this](const Phase&, const Op& op) { look(op); });
+  }
+  BoundProgram(const BoundProgram&) = delete;
+  BoundProgram& operator=(const BoundProgram&) = delete;
+
+  const ModelSpec& model() const { return model_; }
+  // Parallel to the model's parameters.
+  std::span<float> weight(std::size_t i) const { return floats(program_.weights[i]); }
+  std::span<float> first_moment(std::size_t i) const { return floats(program_.first_moments[i]); }
+  std::span<float> second_moment(std::size_t i) const { return floats(program_.second_moments[i]); }
+
+  void begin() { executor_.run(program_.phase(PhaseKind::kBeginIteration), {}); }
+
+  // One batch through the evaluation or the micro-step; the losses of its rows.
+  Doubles run_batch(PhaseKind kind, std::span<const std::int32_t> x,
+                    std::span<const std::int32_t> y, StepContext context = {}) {
+    const Phase& phase = program_.phase(kind);
+    std::ranges::copy(x, executor_.view(phase.tokens).i32());
+    std::ranges::copy(y, executor_.view(phase.targets).i32());
+    context.sequence_count = phase.batch_size;
+    logits_.clear();
+    executor_.run(phase, context);
+    const std::span<float> losses = floats(phase.losses);
+    return Doubles(losses.begin(), losses.end());
+  }
+
+  // Returns the gradient's norm. Gradients are sums until here: `context` has their scale.
+  double update(const StepContext& context) {
+    const Phase& phase = program_.phase(PhaseKind::kUpdate);
+    executor_.run(phase, context);
+    return *executor_.view(phase.norm).f64();
+  }
+
+  // Of the last batch: (B, T, V), put together from the chunks of the loss head.
+  const Doubles& logits() const { return logits_; }
+  // Of the last update, as the norm saw them: summed over all rows, not yet scaled.
+  const Doubles& gradient(std::size_t i) const { return gradients_[i]; }
+
+ private:
+  static TrainingShape with_evaluation(TrainingShape shape) {
+    shape.eval_batch_size = shape.batch_size;
+    shape.eval_block_size = shape.block_size;
+    return shape;
+  }
+
+  std::span<float> floats(TensorId id) const {
+    const TensorView view = executor_.view(id);
+    return {view.f32(), static_cast<std::size_t>(view.element_count())};
+  }
+
+  // Called before every op: the loss overwrites the logits that it reads, and only at the norm has
+  // wte's gradient both of its shares.
+  void look(const Op& op) {
+    if (op.kind == OpKind::kCrossEntropy) {
+      const auto count = static_cast<std::size_t>(op.row_count * model_.vocab_size);
+      const std::span<float> chunk = floats(op.reads[0]).first(count);
+      logits_.insert(logits_.end(), chunk.begin(), chunk.end());
+    } else if (op.kind == OpKind::kGradientNorm) {
+      gradients_.clear();
+      for (const TensorId id : program_.gradients) {
+        gradients_.emplace_back(floats(id).begin(), floats(id).end());
+      }
+    }
+  }
+
+  const ModelSpec model_;
+  const TrainingShape shape_;
+  const Program program_;
+  const Plan plan_;
+  cpu::CpuExecutor executor_;
+  Doubles logits_;
+  std::vector<Doubles> gradients_;
+};
+
+}  // namespace snug
