@@ -38,6 +38,18 @@ TEST_F(CliTest, TerminalShowsProgressInOneLine) {
   EXPECT_EQ(result.out.back(), '\n');
 }
 
+TEST_F(CliTest, EightyColumnsHoldWhatMatters) {
+  const ProgramResult result = run_on_terminal(watched(), folder_.path().string(), 80);
+  ASSERT_EQ(result.exit_code, 0) << result.out;
+  bool complete = false;
+  for (const std::string& drawing : drawings_of(result.out)) {
+    complete = complete || std::regex_match(drawing, std::regex("iter .* loss [0-9.]+ .* tok/s .*"
+                                                                "mem .* ETA [0-9]+.*"));
+    EXPECT_LT(columns_of(drawing), 80u);
+  }
+  EXPECT_TRUE(complete) << result.out;
+}
+
 TEST_F(CliTest, NarrowTerminalGetsAShorterLine) {
   const ProgramResult result = run_on_terminal(watched(), folder_.path().string(), 50);
   ASSERT_EQ(result.exit_code, 0) << result.out;

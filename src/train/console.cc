@@ -57,11 +57,14 @@ bool Console::wants_progress() {
 
 void Console::progress(std::string_view text) {
   put(kClearLine);
-  put(first_columns(text, terminal_columns() - 1));
+  put(first_columns(text, columns()));
   std::fflush(stdout);
   open_ = true;
   last_progress_ = Clock::now();
 }
+
+// The last one stays free: a terminal may wrap once it is written.
+std::size_t Console::columns() const { return terminal_columns() - 1; }
 
 bool Console::wants_plain_progress() const {
   return !terminal_ && Clock::now() - last_line_ >= kPlainInterval;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,8 @@ class Console {
   // True at most ten times a second on a terminal: whether progress() is worth composing.
   bool wants_progress();
   void progress(std::string_view text);
+  // What progress() has room for; more is cut off.
+  std::size_t columns() const;
   // True every ten seconds in a pipe, counted from the last line of any kind.
   bool wants_plain_progress() const;
 

@@ -11,6 +11,7 @@
 #include "train/gemm_peak.h"
 #include "train/host_memory.h"
 #include "train/metrics.h"
+#include "train/progress_line.h"
 #include "train/schedule.h"
 #include "train/start.h"
 #include "train/stop_signal.h"
@@ -22,6 +23,11 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// As Python prints it: NaN has no sign.
+std::string loss_text(double loss) {
+  return std::isnan(loss) ? "nan" : fmt::format("{:.4f}", loss);
 }
 
 // nanoGPT's moving average of the achieved share of the machine's peak.
@@ -82,8 +88,8 @@ class TrainLoop {
     const auto train_loss = evaluate(Split::kTrain);
     const auto val_loss = train_loss ? evaluate(Split::kVal) : std::nullopt;
     if (!val_loss) return std::nullopt;
-    console_.line(fmt::format("step {}: train loss {:.4f}, val loss {:.4f}{}", state_.iteration,
-                              *train_loss, *val_loss, floor_note()));
+    console_.line(fmt::format("step {}: train loss {}, val loss {}{}", state_.iteration,
+                              loss_text(*train_loss), loss_text(*val_loss), floor_note()));
     if (metrics_) metrics_->add_evaluation(state_.iteration, *train_loss, *val_loss);
     if (!std::isfinite(*val_loss)) fail_diverged("the validation loss", *val_loss);
     last_val_loss_ = *val_loss;
@@ -165,17 +171,19 @@ class TrainLoop {
     const double step = step_seconds_ > 0 ? step_seconds_ : seconds_since(step_start) / in_step;
     const double at = static_cast<double>(state_.iteration) + in_step;
     const auto all = static_cast<double>(config_.max_iters + 1);
-    std::string text = fmt::format("iter {}/{} {}", state_.iteration, config_.max_iters,
-                                   progress_bar(at / all, 20));
-    if (std::isfinite(last_loss_)) text += fmt::format(" loss {:.4f}", last_loss_);
-    if (std::isfinite(last_val_loss_)) {
-      text += fmt::format("  val {:.4f}{}", last_val_loss_, floor_note());
-    }
-    text += fmt::format("  {} tok/s  mem {} / {}  ETA {}",
-                        with_thousands(std::llround(tokens_per_iteration() / step)),
-                        format_bytes(resident_bytes()), format_bytes(run_.plan->total_bytes()),
-                        format_duration((all - at) * step));
-    console_.progress(text);
+    const ProgressFacts facts{
+        .iteration = state_.iteration,
+        .last_iteration = config_.max_iters,
+        .done_share = at / all,
+        .loss = last_loss_,
+        .val_loss = last_val_loss_,
+        .val_note = floor_note(),
+        .tokens_per_second = tokens_per_iteration() / step,
+        .resident_bytes = resident_bytes(),
+        .planned_bytes = run_.plan->total_bytes(),
+        .seconds_left = (all - at) * step,
+    };
+    console_.progress(progress_line(facts, console_.columns()));
   }
 
   std::string floor_note() const {

@@ -1,0 +1,56 @@
+#include "train/progress_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/bytes.h"
+#include "train/console.h"
+
+namespace snug {
+namespace {
+
+constexpr std::size_t kMostBarCells = 20, kFewestBarCells = 6;
+constexpr std::size_t kBarFrame = 3;  // a space before it and its two ends
+
+// "12.03/40.90 MiB", or "812.00 KiB/40.90 MiB" where the units differ.
+std::string byte_pair(std::int64_t used, std::int64_t planned) {
+  std::string first = format_bytes(used);
+  const std::string second = format_bytes(planned);
+  const std::size_t unit = first.find(' ');
+  if (first.substr(unit) == second.substr(second.find(' '))) first.resize(unit);
+  return first + "/" + second;
+}
+
+}  // namespace
+
+// Everything but the bar is ASCII: a byte is a column.
+std::string progress_line(const ProgressFacts& facts, std::size_t columns) {
+  const std::string head = fmt::format("iter {}/{}", facts.iteration, facts.last_iteration);
+  const std::string loss = std::isfinite(facts.loss) ? fmt::format(" loss {:.4f}", facts.loss) : "";
+  const std::string rate =
+      fmt::format("  {} tok/s", with_thousands(std::llround(facts.tokens_per_second)));
+  const std::string eta = fmt::format("  ETA {}", format_duration(facts.seconds_left));
+  const std::size_t needed = head.size() + loss.size() + rate.size() + eta.size();
+  std::size_t room = columns > needed ? columns - needed : 0;
+  const auto if_it_fits = [&](const std::string& part) {
+    if (part.size() > room) return std::string();
+    room -= part.size();
+    return part;
+  };
+  const std::string memory =
+      if_it_fits(fmt::format("  mem {}", byte_pair(facts.resident_bytes, facts.planned_bytes)));
+  const std::string val =
+      std::isfinite(facts.val_loss)
+          ? if_it_fits(fmt::format("  val {:.4f}{}", facts.val_loss, facts.val_note))
+          : "";
+  std::string bar;
+  if (room >= kFewestBarCells + kBarFrame) {
+    const std::size_t cells = std::min(room - kBarFrame, kMostBarCells);
+    bar = " " + progress_bar(facts.done_share, static_cast<int>(cells));
+  }
+  return head + bar + loss + val + rate + memory + eta;
+}
+
+}  // namespace snug
