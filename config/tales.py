@@ -5,22 +5,22 @@ out_dir = 'out-tales'
 dataset = 'tales'
 device = 'cpu'
 
-batch_size = 16
+batch_size = 8
 gradient_accumulation_steps = 1
-block_size = 128
+block_size = 64
 
-n_layer = 4
+n_layer = 3
 n_head = 4
 n_embd = 128
 dropout = 0.0
 
-learning_rate = 3e-3
+learning_rate = 4e-3
 min_lr = learning_rate / 10
 warmup_iters = 50
-max_iters = 1000
+max_iters = 4500
 lr_decay_iters = max_iters
 beta2 = 0.99
 
-eval_interval = 250
-eval_iters = 10
-log_interval = 50
+eval_interval = 900
+eval_iters = 20
+log_interval = 250

@@ -112,7 +112,7 @@ Path CheckpointStore::write_and_publish(const TrainingState& state,
     throw DeviceError(
         fmt::format("checkpoint of iteration {} not saved: {}\n"
                     "needs {} ({} bytes), {} ({} bytes) free in {}\n"
-                    "the checkpoints saved before are intact",
+                    "the checkpoints saved before are intact: make room, then resume",
                     state.iteration, error.what(), format_bytes(needed), needed,
                     format_bytes(available), available, out_.path().string()));
   } catch (...) {
@@ -152,7 +152,9 @@ std::vector<CheckpointStore::Candidate> CheckpointStore::candidates(
   }
   if (none && !found.empty()) {
     throw DataError(
-        fmt::format("no usable checkpoint in {}{}", out_.path().string(), joined(warnings)));
+        fmt::format("no usable checkpoint in {}{}\n"
+                    "restore one from a copy, or start anew in another --out_dir",
+                    out_.path().string(), joined(warnings)));
   }
   found.erase(unusable, found.end());
   if (pick != Pick::kBest || found.empty()) return found;

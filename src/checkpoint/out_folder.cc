@@ -36,6 +36,10 @@ std::vector<Path> entries_of(const Path& folder) {
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     entries.push_back(entry->path());
   }
+  if (error == std::errc::not_a_directory) {
+    throw ConfigError(
+        fmt::format("{} is a file, not a folder\nname another out_dir", folder.string()));
+  }
   if (error && error != std::errc::no_such_file_or_directory) {
     throw FileError("list", folder, error.value());
   }

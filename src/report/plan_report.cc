@@ -53,8 +53,8 @@ std::string subject(const PlanReportInput& in) {
   const Config& c = in.config;
   const ModelSpec& m = in.training.model;
   return fmt::format(
-      "  {:.2f}M parameters · {} layers × {} · {} × {} tokens · float32 · effective batch {} ({} × "
-      "{})\n  vocabulary {} ({})\n",
+      "  {:.2f}M parameters · {} layers × {} · {} × {} tokens · float32\n"
+      "  effective batch {} ({} × {}) · vocabulary {} ({})\n",
       static_cast<double>(m.reported_parameter_count()) / 1e6, m.n_layer, m.n_embd, c.batch_size,
       c.block_size, c.batch_size * c.gradient_accumulation_steps, c.batch_size,
       c.gradient_accumulation_steps, m.vocab_size, in.vocabulary_origin);
@@ -95,14 +95,19 @@ std::string role_rows(const PlanReportInput& in) {
   return text;
 }
 
-std::string phase_row(const PlanReportInput& in) {
-  std::string text = "  per phase";
+std::string phase_rows(const PlanReportInput& in) {
+  std::string text = "  per phase   ";
+  auto add = [&, column = 0](std::string_view name, std::int64_t bytes) mutable {
+    if (column > 0 && column % 3 == 0) text += "\n              ";
+    text += fmt::format("{:<8} {:>10}   ", name, format_bytes(bytes));
+    ++column;
+  };
   for (std::size_t p = 0; p < in.training.program.phases.size(); ++p) {
     const PhaseKind kind = in.training.program.phases[p].kind;
-    if (kind == PhaseKind::kBeginIteration) continue;
-    text += fmt::format("  {} {}", name_of(kind), format_bytes(in.training.plan.phase_bytes[p]));
+    if (kind != PhaseKind::kBeginIteration) add(name_of(kind), in.training.plan.phase_bytes[p]);
   }
-  return text + fmt::format("  sample {}\n", format_bytes(in.sampling.plan.arena_bytes));
+  add("sample", in.sampling.plan.arena_bytes);
+  return text + "\n";
 }
 
 // "h.7.mlp.fc" and its like in other layers are one row: "h.*.mlp.fc".
@@ -134,7 +139,7 @@ std::string largest_rows(const RunPlan& run) {
   std::string text = "  largest at the peak\n";
   for (std::size_t i = 0; i < std::min(kinds.size(), kLargestShown); ++i) {
     const Kind& k = kinds[i];
-    text += fmt::format("    {:<40} {:>3} × {:<18} {:>12}\n", k.name, k.count, k.shape,
+    text += fmt::format("    {:<35} {:>3} × {:<18} {:>11}\n", k.name, k.count, k.shape,
                         format_bytes(k.bytes));
   }
   return text;
@@ -160,21 +165,27 @@ std::vector<TensorId> largest_tensors(const RunPlan& run, std::size_t count) {
 
 std::string plan_text(const PlanReportInput& in) {
   std::string text = "\n" + verdict(in) + "\n" + subject(in) + "\n" + role_rows(in);
-  text += fmt::format("  peak at {}; packing {:.3f} × the lower bound\n", peak_label(in.training),
+  text += fmt::format("  peak at {}\n  packing {:.3f} × the lower bound\n", peak_label(in.training),
                       in.training.plan.packing_ratio());
-  return text + "\n" + phase_row(in) + "\n" + largest_rows(in.training);
+  return text + "\n" + phase_rows(in) + "\n" + largest_rows(in.training);
 }
 
 CapacityError does_not_fit(const RunPlan& run, std::int64_t budget_bytes) {
+  const std::string need =
+      fmt::format("does not fit: needs {} ({} bytes), {} may be used",
+                  format_bytes(run.total_bytes()), run.total_bytes(), format_bytes(budget_bytes));
+  if (run.overhead_bytes > budget_bytes) {
+    return CapacityError(
+        fmt::format("{}\nthe program itself takes up to {} of it: no setting helps", need,
+                    format_bytes(run.overhead_bytes)));
+  }
   const RoleBytes& roles = peak_of(run).by_role;
   const auto largest = std::max_element(roles.begin(), roles.end());
   return CapacityError(fmt::format(
-      "does not fit: needs {} ({} bytes), {} may be used\n"
-      "the largest part is {} with {}, at {}\n"
+      "{}\nthe largest part is {} with {}, at {}\n"
       "`snug plan` shows every part; a smaller batch_size with gradient_accumulation_steps raised "
       "to match, or grad_checkpoint=True, needs less and trains the same weights",
-      format_bytes(run.total_bytes()), run.total_bytes(), format_bytes(budget_bytes),
-      name_of(static_cast<Role>(largest - roles.begin())), format_bytes(*largest),
+      need, name_of(static_cast<Role>(largest - roles.begin())), format_bytes(*largest),
       peak_label(run)));
 }
 

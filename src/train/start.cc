@@ -22,35 +22,49 @@ void set_aside_earlier_run(CheckpointStore& store, const std::string& out_dir, C
   console.line(fmt::format("{} held an earlier run: it is kept in {}", out_dir, aside->string()));
 }
 
-void find_resume_point(StartedRun& run, Console& console) {
+// Leaves in run.config what the resumed run will use, and says in its notices what that changes.
+void find_resume_point(StartedRun& run) {
+  const Config& now = run.config.values;
   const auto found = run.store->peek();
   if (!found) {
     throw DataError(fmt::format(
         "nothing to resume from: {} holds no checkpoint\n"
         "a checkpoint is saved at every evaluation after iteration 0, and when a run is stopped\n"
         "check --out_dir, or start anew with --init_from=scratch",
-        run.config.values.out_dir));
+        now.out_dir));
   }
   run.state = found->state;
   run.resumed = true;
+  const bool finished = run.state.iteration > now.max_iters && !now.eval_only;
+  if (finished) {
+    throw ConfigError(fmt::format(
+        "nothing left to do: the checkpoint has done {} iterations and max_iters is {}\n"
+        "raise --max_iters to train on",
+        run.state.iteration, now.max_iters));
+  }
   const Config before = config_from_json(found->state.config_json);
   take_model_keys(found->state.config_json, run.config);
-  const Config& now = run.config.values;
   const auto sequences = [](const Config& c) {
     return c.batch_size * c.gradient_accumulation_steps;
   };
-  console.line(fmt::format("Resuming training from {}", now.out_dir));
   if (sequences(before) != sequences(now) || before.seed != now.seed) {
-    console.line(fmt::format(
+    run.config.notices.push_back(fmt::format(
         "the effective batch was {} with seed {}, now it is {} with seed {}: training goes on, "
         "but not as it would have",
         sequences(before), before.seed, sequences(now), now.seed));
   }
 }
 
-void open_data(StartedRun& run, const Vocabulary& vocabulary) {
+void say_device(const Config& config, Console& console) {
+  if (config.device == "auto") console.line("device: cpu (this build has no CUDA backend)");
+  if (config.dtype != "float32") {
+    console.line(fmt::format("dtype {}: on the processor Snug trains in float32", config.dtype));
+  }
+}
+
+void open_data(StartedRun& run) {
   const Config& config = run.config.values;
-  const TokenFileNeeds needs{vocabulary.size, std::max(config.block_size, config.eval_block_size)};
+  const TokenFileNeeds needs{config.vocab_size, config.block_size};
   const std::string folder = dataset_folder(config);
   run.train_tokens = std::make_unique<TokenFile>(folder + "/train.bin", needs);
   run.val_tokens = std::make_unique<TokenFile>(folder + "/val.bin", needs);
@@ -72,12 +86,21 @@ void announce(const StartedRun& run, const Vocabulary& vocabulary, std::int64_t 
                            format_bytes(run.plan->total_bytes()), format_bytes(budget)));
 }
 
+void plan_within_budget(StartedRun& run, const Vocabulary& vocabulary, Console& console) {
+  const Config& config = run.config.values;
+  run.plan = plan_training(config, vocabulary.size, cpu::use_threads(config.threads));
+  const std::int64_t budget = budget_bytes(config.memory_budget, host_memory());
+  announce(run, vocabulary, budget, console);
+  if (run.plan->total_bytes() > budget) throw does_not_fit(*run.plan, budget);
+}
+
 void load_or_initialize(StartedRun& run, Console& console) {
   if (!run.resumed) {
     console.line("Initializing a new model from scratch");
     run.engine->initialize();
     return;
   }
+  console.line(fmt::format("Resuming training from {}", run.config.values.out_dir));
   const Loaded loaded = run.store->load(run.engine->checkpoint_tensors());
   for (const std::string& warning : loaded.warnings) console.line(warning);
   console.line(
@@ -97,48 +120,42 @@ std::string choose_device(const std::string& wanted) {
 
 void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& config) {
   const Config saved = config_from_json(checkpoint_config_json);
+  const auto take = [&](const char* key, auto& now, auto before) {
+    if (config.is_set(key) && now != before) {
+      config.notices.push_back(
+          fmt::format("{} = {} comes from the checkpoint, not {}", key, before, now));
+    }
+    now = before;
+  };
   Config& now = config.values;
-  now.n_layer = saved.n_layer;
-  now.n_head = saved.n_head;
-  now.n_embd = saved.n_embd;
-  now.bias = saved.bias;
-  now.vocab_size = saved.vocab_size;
-  now.block_size = saved.block_size;
-  now.eval_block_size = std::min(now.eval_block_size, now.block_size);
+  take("n_layer", now.n_layer, saved.n_layer);
+  take("n_head", now.n_head, saved.n_head);
+  take("n_embd", now.n_embd, saved.n_embd);
+  take("block_size", now.block_size, saved.block_size);
+  take("bias", now.bias, saved.bias);
+  take("vocab_size", now.vocab_size, saved.vocab_size);
   resolve(config);
 }
 
 StartedRun start_training(LoadedConfig config, Console& console) {
   StartedRun run;
   run.config = std::move(config);
-  for (const std::string& notice : run.config.notices) console.line(notice);
-  const std::string device = choose_device(run.config.values.device);
-  if (run.config.values.device == "auto") {
-    console.line("device: cpu (this build has no CUDA backend)");
-  }
-  run.store = std::make_unique<CheckpointStore>(
-      run.config.values.out_dir, static_cast<int>(run.config.values.keep_checkpoints));
-  if (run.config.values.init_from == "resume") find_resume_point(run, console);
-
-  const Vocabulary vocabulary = find_vocabulary(run.config.values);
-  run.config.values.vocab_size = vocabulary.size;
   const Config& settings = run.config.values;
+  run.store = std::make_unique<CheckpointStore>(settings.out_dir,
+                                                static_cast<int>(settings.keep_checkpoints));
+  choose_device(settings.device);
+  if (settings.init_from == "resume") find_resume_point(run);
+  for (const std::string& notice : run.config.notices) console.line(notice);
+  say_device(settings, console);
+
+  Vocabulary vocabulary = find_vocabulary(settings);
+  if (run.resumed) vocabulary.origin = "the checkpoint's";
+  run.config.values.vocab_size = vocabulary.size;
   if (vocabulary.meta && vocabulary.meta->vocab_size == vocabulary.size) {
     run.entropy_floor = vocabulary.meta->entropy_floor;
   }
-  open_data(run, vocabulary);
-
-  const int threads = cpu::use_threads(settings.threads);
-  run.plan = plan_training(settings, vocabulary.size, threads);
-  const std::int64_t budget = budget_bytes(settings.memory_budget, host_memory());
-  announce(run, vocabulary, budget, console);
-  if (run.plan->total_bytes() > budget) throw does_not_fit(*run.plan, budget);
-  if (run.resumed && run.state.iteration > settings.max_iters && !settings.eval_only) {
-    throw ConfigError(fmt::format(
-        "nothing left to do: the checkpoint has done {} iterations and max_iters is {}\n"
-        "raise --max_iters to train on",
-        run.state.iteration, settings.max_iters));
-  }
+  open_data(run);
+  plan_within_budget(run, vocabulary, console);
 
   run.store->check_writable();
   run.engine =

@@ -1,0 +1,96 @@
+// Docs drift; these tests do not let them. Commands that the README shows are run, and the page of
+// all keys is compared with the table it is made from.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "config/config.h"
+#include "engine_testing.h"
+
+namespace snug {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+const fs::path kSource = SNUG_SOURCE;
+
+// The lines of a page's code blocks that start the program.
+std::vector<std::string> commands_in(const fs::path& page) {
+  std::vector<std::string> commands;
+  std::istringstream lines(text_of(page));
+  bool in_block = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("```", 0) == 0) in_block = !in_block;
+    if (in_block && line.rfind("snug ", 0) == 0) commands.push_back(line);
+  }
+  return commands;
+}
+
+// The same command with the program's path, and with sizes that take milliseconds where it trains.
+std::string runnable(const std::string& command) {
+  const std::string shown = command.substr(0, command.find("  #"));
+  std::string small;
+  if (shown.rfind("snug train", 0) == 0) {
+    small =
+        " --max_iters=4 --eval_interval=2 --eval_iters=1 --batch_size=2 --block_size=32"
+        " --n_layer=1 --n_embd=24";
+  }
+  if (shown.rfind("snug sample", 0) == 0) small = " --num_samples=1 --max_new_tokens=8";
+  return SNUG_BINARY + shown.substr(4) + small;
+}
+
+void write_text(const fs::path& path) {
+  std::ofstream file(path);
+  for (int i = 0; i < 500; ++i) file << "ROMEO: speak, number " << i << "!\n";
+}
+
+TEST(Docs, ReadmeCommandsWork) {
+  const TemporaryFolder folder;
+  fs::copy(kSource / "config", folder.path("config"), fs::copy_options::recursive);
+  write_text(folder.path("input.txt"));
+  // The README's training data: what it calls data/mine, under the name its config asks for.
+  fs::create_directory(folder.path("data"));
+  fs::create_directory_symlink("mine", folder.path("data/shakespeare_char"));
+  const std::vector<std::string> commands = commands_in(kSource / "README.md");
+  ASSERT_GE(commands.size(), 4u);
+  for (const std::string& command : commands) {
+    const std::string line =
+        fmt::format("cd {} && {} > out.txt 2>&1", folder.path(), runnable(command));
+    EXPECT_EQ(std::system(line.c_str()), 0) << command << "\n" << text_of(folder.path("out.txt"));
+  }
+}
+
+TEST(Docs, ReadmeIsShortAndFinished) {
+  const std::string readme = text_of(kSource / "README.md");
+  EXPECT_LE(std::count(readme.begin(), readme.end(), '\n'), 150);
+  EXPECT_EQ(readme.find("TODO"), std::string::npos);
+}
+
+TEST(Docs, KeysPageIsTheFieldTable) {
+  EXPECT_EQ(text_of(kSource / "docs/keys.md"), keys_markdown())
+      << "make it anew: build/release/snug config --markdown > docs/keys.md";
+}
+
+TEST(Docs, LinksLeadSomewhere) {
+  for (const char* page : {"README.md", "docs/architecture.md", "docs/benchmarks.md"}) {
+    const std::string text = text_of(kSource / page);
+    for (std::size_t at = text.find("]("); at != std::string::npos; at = text.find("](", at + 1)) {
+      const std::string target = text.substr(at + 2, text.find(')', at) - at - 2);
+      if (target.rfind("http", 0) == 0) continue;
+      EXPECT_TRUE(fs::exists((kSource / page).parent_path() / target)) << page << ": " << target;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace snug
