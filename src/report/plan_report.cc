@@ -54,7 +54,7 @@ std::string subject(const PlanReportInput& in) {
   const ModelSpec& m = in.training.model;
   return fmt::format(
       "  {:.2f}M parameters · {} layers × {} · {} × {} tokens · float32\n"
-      "  effective batch {} ({} × {}) · vocabulary {} ({})\n",
+      "  effective batch {} ({} × {})\n  vocabulary {} ({})\n",
       static_cast<double>(m.reported_parameter_count()) / 1e6, m.n_layer, m.n_embd, c.batch_size,
       c.block_size, c.batch_size * c.gradient_accumulation_steps, c.batch_size,
       c.gradient_accumulation_steps, m.vocab_size, in.vocabulary_origin);
@@ -66,7 +66,7 @@ std::string loss_note(const RunPlan& run) {
     const Phase& step = run.program.phase(PhaseKind::kMicroStep);
     const std::int64_t rows = step.batch_size * step.block_size;
     if (tensor.shape[0] >= rows) return "";
-    return fmt::format("  {} of {} rows at a time; whole: {}", with_thousands(tensor.shape[0]),
+    return fmt::format("  {} of {} rows at once; whole: {}", with_thousands(tensor.shape[0]),
                        with_thousands(rows),
                        format_bytes(rows * tensor.shape[1] * size_of(tensor.dtype)));
   }
