@@ -15,8 +15,9 @@ constexpr int kColumns = 80;
 std::string overview_help() {
   std::string text =
       "snug: GPT training that fits the memory you have.\n\n"
-      "Takes nanoGPT's configs and data as they are. Every byte is planned before the first\n"
-      "step, and the plan is the allocation: a run that starts never dies of memory.\n\n"
+      "Takes nanoGPT's configs and data as they are. Every byte is planned before the\n"
+      "first step, and the plan is the allocation: a run that starts never dies of\n"
+      "memory.\n\n"
       "  snug COMMAND [config.py ...] [--key=value ...]\n\n";
   for (const CommandRow& row : commands())
     text += fmt::format("  {:<12}{}\n", row.name, row.summary);
@@ -27,14 +28,15 @@ std::string overview_help() {
          "  snug train --dataset=mine --n_layer=6 ...    train\n"
          "  snug sample --start=\"Once\"                   let it write\n\n"
          "`snug COMMAND --help` shows the settings of a command.\n"
-         "Exit codes: 0 done, 2 wrong usage or config, 3 does not fit, 4 bad or missing data,\n"
-         "            5 device or system failure, 1 a bug of ours\n";
+         "Exit codes: 0 done, 2 wrong usage or config, 3 does not fit, 4 bad or missing\n"
+         "            data, 5 device or system failure, 1 a bug of ours\n";
 }
 
 std::string train_help() {
   return "snug train [config.py ...] [--key=value ...]\n\n"
-         "Trains a GPT as nanoGPT's train.py does, from the same config files and the same data\n"
-         "under data/<dataset>/. Arguments are read from left to right; the later one wins.\n"
+         "Trains a GPT as nanoGPT's train.py does, from the same config files and the same\n"
+         "data under data/<dataset>/. Arguments are read from left to right; the later one\n"
+         "wins. "
          "Ctrl-C saves and stops; --init_from=resume goes on, bit for bit.\n\n"
          "  snug train config/train_shakespeare_char.py --device=cpu --max_iters=2000\n"
          "  snug train config/train_shakespeare_char.py --init_from=resume\n\n" +
@@ -43,8 +45,9 @@ std::string train_help() {
 
 std::string plan_help() {
   return "snug plan [config.py ...] [--key=value ...] [--json]\n\n"
-         "Shows what training with these settings needs, part by part and phase by phase, and\n"
-         "whether it fits. Allocates nothing and needs no device. Exit code 0 fits, 3 does not.\n\n"
+         "Shows what training with these settings needs, part by part and phase by phase,\n"
+         "and whether it fits. Allocates nothing and needs no device. Exit code 0 fits,\n"
+         "3 does not.\n\n"
          "  --json          one JSON object instead of the report\n\n"
          "  snug plan config/train_gpt2.py --batch_size=4 --memory_budget=8GiB\n\n" +
          keys_help(Command::kPlan, kColumns);
@@ -61,17 +64,17 @@ std::string sample_help() {
 std::string prepare_help() {
   return "snug prepare char INPUT FOLDER\n"
          "snug prepare tales FOLDER [--seed=N] [--bytes=N]\n\n"
-         "char    Your own UTF-8 text, one token per character: writes train.bin (the first 90%),\n"
-         "        val.bin and meta.pkl to FOLDER, as nanoGPT's prepare.py does.\n"
-         "tales   The built-in corpus: very short tales from a grammar, about 1 MB. The grammar\n"
-         "        knows how likely each of its choices was, so the lowest loss that any model can\n"
-         "        reach is known too, and `train` shows it as the floor.\n\n"
+         "char    Your own UTF-8 text, one token per character: writes train.bin (the\n"
+         "        first 90%), val.bin and meta.pkl to FOLDER, as nanoGPT's prepare.py does.\n"
+         "tales   The built-in corpus: very short tales from a grammar, about 1 MB. The\n"
+         "        grammar knows how likely each of its choices was, so the lowest loss that\n"
+         "        any model can reach is known too, and `train` shows it as the floor.\n\n"
          "  snug prepare char input.txt data/mine && snug train --dataset=mine ...\n";
 }
 
 std::string config_help() {
   return "snug config [config.py ...] [--key=value ...]\n\n"
-         "Shows the settings that these arguments resolve to, and where each one comes from.\n"
+         "Shows the settings that these arguments resolve to, and where each comes from.\n"
          "  --json          as one JSON object\n"
          "  --markdown      all keys with their defaults and meaning, as in docs/keys.md\n";
 }

@@ -45,12 +45,43 @@ std::int64_t chunk_end(const Head& head, std::int64_t T, std::int64_t first) {
   return last - in_sequence % head.tile_rows;
 }
 
-void emit_rows(ProgramBuilder& builder, const Head& head, Op op, std::int64_t first,
-               std::int64_t count) {
-  op.first_row = first;
-  op.row_count = count;
-  op.tile_rows = head.tile_rows;
-  builder.emit(std::move(op));
+// Rows [first, end) of the head: their losses and, if wanted, what they add to both gradients.
+void emit_chunk(ProgramBuilder& builder, const Head& head, std::int64_t first, std::int64_t end,
+                bool want_gradient) {
+  const TensorId wte = builder.weight("wte.weight");
+  const TensorId targets = builder.phase().targets, losses = builder.phase().losses;
+  const std::string at = fmt::format(" rows {}-{}", first, end - 1);
+  const auto emit = [&](Op op) {
+    op.label += at;
+    op.first_row = first;
+    op.row_count = end - first;
+    op.tile_rows = head.tile_rows;
+    builder.emit(std::move(op));
+  };
+  emit({OpKind::kLinear, "lm_head", {head.normed, wte, kNoTensor}, {head.logits}});
+  emit({OpKind::kCrossEntropy,
+        "loss",
+        {head.logits, targets},
+        {losses, want_gradient ? head.logits : kNoTensor}});
+  if (!want_gradient) return;
+  const TensorId dwte = builder.gradient("wte.weight");
+  emit({OpKind::kLinearDw,
+        "lm_head backward dW",
+        {head.logits, head.normed, dwte},
+        {dwte, kNoTensor}});
+  // The rows' norm output has served: its gradient takes its place.
+  emit({OpKind::kLinearDx, "lm_head backward dX", {head.logits, wte}, {head.normed}});
+}
+
+Head emit_chunks(ProgramBuilder& builder, TensorId stream, std::int64_t wanted_rows,
+                 bool want_gradient) {
+  const Head head = begin_head(builder, stream, wanted_rows);
+  for (std::int64_t first = 0; first < head.total_rows;) {
+    const std::int64_t end = chunk_end(head, builder.phase().block_size, first);
+    emit_chunk(builder, head, first, end, want_gradient);
+    first = end;
+  }
+  return head;
 }
 
 }  // namespace
@@ -65,50 +96,12 @@ std::int64_t loss_chunk_rows(std::int64_t batch_size, std::int64_t block_size,
 }
 
 void emit_loss(ProgramBuilder& builder, TensorId stream, std::int64_t wanted_rows) {
-  const Head head = begin_head(builder, stream, wanted_rows);
-  const TensorId wte = builder.weight("wte.weight");
-  const TensorId targets = builder.phase().targets, losses = builder.phase().losses;
-  const std::int64_t T = builder.phase().block_size;
-  for (std::int64_t first = 0; first < head.total_rows;) {
-    const std::int64_t end = chunk_end(head, T, first), count = end - first;
-    const std::string at = fmt::format(" rows {}-{}", first, end - 1);
-    emit_rows(builder, head,
-              {OpKind::kLinear, "lm_head" + at, {head.normed, wte, kNoTensor}, {head.logits}},
-              first, count);
-    emit_rows(builder, head,
-              {OpKind::kCrossEntropy, "loss" + at, {head.logits, targets}, {losses, kNoTensor}},
-              first, count);
-    first = end;
-  }
+  emit_chunks(builder, stream, wanted_rows, false);
 }
 
 TensorId emit_loss_and_gradient(ProgramBuilder& builder, TensorId stream,
                                 std::int64_t wanted_rows) {
-  const Head head = begin_head(builder, stream, wanted_rows);
-  const TensorId wte = builder.weight("wte.weight"), dwte = builder.gradient("wte.weight");
-  const TensorId targets = builder.phase().targets, losses = builder.phase().losses;
-  const std::int64_t T = builder.phase().block_size;
-  for (std::int64_t first = 0; first < head.total_rows;) {
-    const std::int64_t end = chunk_end(head, T, first), count = end - first;
-    const std::string at = fmt::format(" rows {}-{}", first, end - 1);
-    emit_rows(builder, head,
-              {OpKind::kLinear, "lm_head" + at, {head.normed, wte, kNoTensor}, {head.logits}},
-              first, count);
-    emit_rows(builder, head,
-              {OpKind::kCrossEntropy, "loss" + at, {head.logits, targets}, {losses, head.logits}},
-              first, count);
-    emit_rows(builder, head,
-              {OpKind::kLinearDw,
-               "lm_head backward dW" + at,
-               {head.logits, head.normed, dwte},
-               {dwte, kNoTensor}},
-              first, count);
-    // The rows' norm output has served: its gradient takes its place.
-    emit_rows(builder, head,
-              {OpKind::kLinearDx, "lm_head backward dX" + at, {head.logits, wte}, {head.normed}},
-              first, count);
-    first = end;
-  }
+  const Head head = emit_chunks(builder, stream, wanted_rows, true);
   const Phase& phase = builder.phase();
   const TensorId dstream =
       builder.activation("dstream", {phase.batch_size, phase.block_size, builder.model().n_embd});
