@@ -18,9 +18,8 @@ struct Total {
   std::int64_t calls = 0;
 };
 
-double flops_of(const Program& program, const Phase& phase, const Op& op) {
-  const auto rows =
-      static_cast<double>(op.row_count > 0 ? op.row_count : phase.batch_size * phase.block_size);
+double flops_of(const Program& program, const Phase& phase, const Op& op, std::int64_t row_count) {
+  const auto rows = static_cast<double>(row_count);
   switch (op.kind) {
     case OpKind::kLinear:
     case OpKind::kLinearDx:
@@ -58,12 +57,13 @@ int main(int argc, char** argv) {
     total.calls += 1;
   };
   for (std::int64_t i = 0; i < 3; ++i) run.engine().step(i);
-  run.engine().executor().observe([&](const Phase& phase, const Op& op) {
-    stop();
-    current = fmt::format("{} {}", name_of(phase.kind), name_of(op.kind));
-    flops = flops_of(run.plan().program, phase, op);
-    start = Clock::now();
-  });
+  run.engine().executor().observe(
+      [&](const Phase& phase, const Op& op, std::int64_t first, std::int64_t end) {
+        stop();
+        current = fmt::format("{} {}", name_of(phase.kind), name_of(op.kind));
+        flops = flops_of(run.plan().program, phase, op, end - first);
+        start = Clock::now();
+      });
   const int iterations = 10;
   for (std::int64_t i = 3; i < 3 + iterations; ++i) {
     run.engine().step(i);

@@ -218,7 +218,7 @@ void expect_nothing_allocated(const Config& config) {
   }
   EXPECT_EQ(tallies[kSnug].count, 0);
   // The arguments of a call, never its workspace. Where there is no brgemm (before AVX-512),
-  // oneDNN's older product takes its packing buffers itself: docs/memory.md.
+  // oneDNN's older product takes its packing buffers itself: docs/decisions/0001.
   EXPECT_LE(tallies[kBrgemm].largest, 4096);
   // What the libraries took they gave back. OpenMP keeps one team for the next parallel region,
   // which can be another one than at the start.

@@ -58,9 +58,6 @@ TEST(Docs, ReadmeCommandsWork) {
   const TemporaryFolder folder;
   fs::copy(kSource / "config", folder.path("config"), fs::copy_options::recursive);
   write_text(folder.path("input.txt"));
-  // The README's training data: what it calls data/mine, under the name its config asks for.
-  fs::create_directory(folder.path("data"));
-  fs::create_directory_symlink("mine", folder.path("data/shakespeare_char"));
   const std::vector<std::string> commands = commands_in(kSource / "README.md");
   ASSERT_GE(commands.size(), 4u);
   for (const std::string& command : commands) {

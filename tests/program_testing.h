@@ -31,7 +31,9 @@ class BoundProgram {
         plan_(make_plan(program_)),
         executor_(program_, plan_, kernels) {
     verify_plan(program_, plan_);
-    executor_.observe([this](const Phase&, const Op& op) { look(op); });
+    executor_.observe([this](const Phase&, const Op& op, std::int64_t first, std::int64_t end) {
+      look(op, end - first);
+    });
   }
   BoundProgram(const BoundProgram&) = delete;
   BoundProgram& operator=(const BoundProgram&) = delete;
@@ -83,9 +85,9 @@ class BoundProgram {
 
   // Called before every op: the loss overwrites the logits that it reads, and only at the norm has
   // wte's gradient both of its shares.
-  void look(const Op& op) {
+  void look(const Op& op, std::int64_t row_count) {
     if (op.kind == OpKind::kCrossEntropy) {
-      const auto count = static_cast<std::size_t>(op.row_count * model_.vocab_size);
+      const auto count = static_cast<std::size_t>(row_count * model_.vocab_size);
       const std::span<float> chunk = floats(op.reads[0]).first(count);
       logits_.insert(logits_.end(), chunk.begin(), chunk.end());
     } else if (op.kind == OpKind::kGradientNorm) {

@@ -65,7 +65,8 @@ std::string with_thousands(std::int64_t number) {
   for (auto at = static_cast<std::int64_t>(digits.size()) - 3; at > 0; at -= 3) {
     digits.insert(static_cast<std::size_t>(at), ",");
   }
-  return number < 0 ? "-" + digits : digits;
+  if (number < 0) digits.insert(digits.begin(), '-');
+  return digits;
 }
 
 }  // namespace snug

@@ -61,8 +61,9 @@ class LivenessPass {
     std::int32_t step = phases_[static_cast<std::size_t>(p)].first;
     for (std::size_t o = 0; o < phase.ops.size(); ++o, ++step) {
       const Op& op = phase.ops[o];
-      for (const TensorId id : op.reads) touch(id, p, step, op);
-      for (const TensorId id : op.writes) touch(id, p, step, op);
+      const Span alive = span_of(phase, o, step);
+      for (const TensorId id : op.reads) touch(id, p, alive, op);
+      for (const TensorId id : op.writes) touch(id, p, alive, op);
       if (op.scratch_bytes > 0) {
         scratch_.push_back({align_up(op.scratch_bytes, kTensorAlignment), step, step,
                             Role::kWorkspace, kNoTensor, p, static_cast<std::int32_t>(o)});
@@ -70,7 +71,21 @@ class LivenessPass {
     }
   }
 
-  void touch(TensorId id, std::int32_t p, std::int32_t step, const Op& op) {
+  // The steps for which an op's tensors are needed: its own, or all of the loop that it is part of.
+  static Span span_of(const Phase& phase, std::size_t o, std::int32_t step) {
+    const std::int64_t chunk = phase.ops[o].chunk_rows;
+    std::size_t first = o, last = o;
+    while (chunk > 0 && first > 0 && phase.ops[first - 1].chunk_rows == chunk) --first;
+    while (chunk > 0 && last + 1 < phase.ops.size() && phase.ops[last + 1].chunk_rows == chunk) {
+      ++last;
+    }
+    Span span;
+    span.include(step - static_cast<std::int32_t>(o - first),
+                 step + static_cast<std::int32_t>(last - o));
+    return span;
+  }
+
+  void touch(TensorId id, std::int32_t p, const Span& alive, const Op& op) {
     if (id == kNoTensor) return;
     const Tensor& tensor = program_.tensor(id);
     Span& span = spans_[static_cast<std::size_t>(id)];
@@ -96,7 +111,7 @@ class LivenessPass {
         break;
       }
       case Lifetime::kOps:
-        span.include(step, step);
+        span.include(alive.first, alive.last);
         break;
     }
   }

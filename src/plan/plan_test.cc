@@ -65,6 +65,21 @@ TEST(Plan, PacksOurProgramsWithinTwoPercentOfTheLowerBound) {
   }
 }
 
+// What is planned does not grow with the batch: planning takes milliseconds at every size.
+TEST(Plan, ALargeBatchIsAsManyOpsAsASmallOne) {
+  NamedShape s = shapes()[0];
+  const auto op_count = [&] {
+    std::size_t count = 0;
+    const Program program = build_training_program(model_of(s), s.shape, FakeTarget());
+    for (const Phase& phase : program.phases) count += phase.ops.size();
+    return count;
+  };
+  s.shape.batch_size = 1;
+  const std::size_t small = op_count();
+  s.shape.batch_size = s.shape.eval_batch_size = 16384;
+  EXPECT_EQ(op_count(), small);
+}
+
 TEST(Plan, CheckpointedBlocksKeepOneTensorEach) {
   NamedShape s = shapes()[0];
   s.shape = {2, 1, 1024, 1, 64, 0, 0, 0.1};

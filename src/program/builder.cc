@@ -1,6 +1,10 @@
 #include "program/builder.h"
 
+#include <fmt/format.h>
+
 #include <utility>
+
+#include "base/error.h"
 
 namespace snug {
 namespace {
@@ -10,7 +14,9 @@ constexpr std::string_view kPrefix = "transformer.";
 }  // namespace
 
 ProgramBuilder::ProgramBuilder(const ModelSpec& model, const Target& target)
-    : model_(model), target_(target) {}
+    : model_(model), target_(target) {
+  program_.threads = target.threads();
+}
 
 void ProgramBuilder::add_weights() {
   for (const ParameterSpec& p : model_.parameters) {
@@ -34,7 +40,8 @@ TensorId ProgramBuilder::find(std::string_view short_name, const std::vector<Ten
     const std::string_view name = model_.parameters[i].name;
     if (name.substr(kPrefix.size()) == short_name) return ids[i];
   }
-  return kNoTensor;
+  if (short_name.ends_with(".bias") && !model_.bias) return kNoTensor;
+  throw InternalError(fmt::format("the model has no parameter '{}'", short_name));
 }
 
 TensorId ProgramBuilder::weight(std::string_view short_name) const {

@@ -21,7 +21,8 @@ class ProgramBuilder {
   void add_training_state();
 
   // The weight or gradient of a parameter by its short name, "h.3.mlp.c_fc.bias", without nanoGPT's
-  // "transformer." in front; kNoTensor where the model has no such parameter (biases).
+  // "transformer." in front; kNoTensor for a bias of a model without biases. Throws InternalError
+  // for any other name that the model does not have.
   TensorId weight(std::string_view short_name) const;
   TensorId gradient(std::string_view short_name) const;
 

@@ -1,7 +1,5 @@
 #include "program/loss_head.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace snug {
@@ -15,7 +13,7 @@ constexpr std::int64_t kLossChunkBytes = 64 * kMiB;
 struct Head {
   TensorId normed, mean, rstd;
   TensorId logits;
-  std::int64_t chunk_rows, total_rows, tile_rows;
+  std::int64_t chunk_rows, tile_rows;
 };
 
 Head begin_head(ProgramBuilder& builder, TensorId stream, std::int64_t wanted_rows) {
@@ -26,7 +24,6 @@ Head begin_head(ProgramBuilder& builder, TensorId stream, std::int64_t wanted_ro
   head.mean = builder.activation("ln_f.mean", {B, T});
   head.rstd = builder.activation("ln_f.rstd", {B, T});
   head.normed = builder.activation("ln_f.out", {B, T, model.n_embd});
-  head.total_rows = checked_mul(B, T);
   head.tile_rows = loss_tile_rows(T);
   head.chunk_rows = loss_chunk_rows(B, T, model.vocab_size, wanted_rows);
   head.logits = builder.activation("logits", {head.chunk_rows, model.vocab_size}, Role::kLossHead);
@@ -37,24 +34,14 @@ Head begin_head(ProgramBuilder& builder, TensorId stream, std::int64_t wanted_ro
   return head;
 }
 
-// Rows first .. first + count of the head, ending at a tile border.
-std::int64_t chunk_end(const Head& head, std::int64_t T, std::int64_t first) {
-  const std::int64_t last = std::min(first + head.chunk_rows, head.total_rows);
-  if (last == head.total_rows) return last;
-  const std::int64_t in_sequence = last % T;
-  return last - in_sequence % head.tile_rows;
-}
-
-// Rows [first, end) of the head: their losses and, if wanted, what they add to both gradients.
-void emit_chunk(ProgramBuilder& builder, const Head& head, std::int64_t first, std::int64_t end,
-                bool want_gradient) {
+// The body of the loop over chunks: their losses and, if wanted, what they add to both gradients.
+Head emit_chunks(ProgramBuilder& builder, TensorId stream, std::int64_t wanted_rows,
+                 bool want_gradient) {
+  const Head head = begin_head(builder, stream, wanted_rows);
   const TensorId wte = builder.weight("wte.weight");
   const TensorId targets = builder.phase().targets, losses = builder.phase().losses;
-  const std::string at = fmt::format(" rows {}-{}", first, end - 1);
   const auto emit = [&](Op op) {
-    op.label += at;
-    op.first_row = first;
-    op.row_count = end - first;
+    op.chunk_rows = head.chunk_rows;
     op.tile_rows = head.tile_rows;
     builder.emit(std::move(op));
   };
@@ -63,7 +50,7 @@ void emit_chunk(ProgramBuilder& builder, const Head& head, std::int64_t first, s
         "loss",
         {head.logits, targets},
         {losses, want_gradient ? head.logits : kNoTensor}});
-  if (!want_gradient) return;
+  if (!want_gradient) return head;
   const TensorId dwte = builder.gradient("wte.weight");
   emit({OpKind::kLinearDw,
         "lm_head backward dW",
@@ -71,16 +58,6 @@ void emit_chunk(ProgramBuilder& builder, const Head& head, std::int64_t first, s
         {dwte, kNoTensor}});
   // The rows' norm output has served: its gradient takes its place.
   emit({OpKind::kLinearDx, "lm_head backward dX", {head.logits, wte}, {head.normed}});
-}
-
-Head emit_chunks(ProgramBuilder& builder, TensorId stream, std::int64_t wanted_rows,
-                 bool want_gradient) {
-  const Head head = begin_head(builder, stream, wanted_rows);
-  for (std::int64_t first = 0; first < head.total_rows;) {
-    const std::int64_t end = chunk_end(head, builder.phase().block_size, first);
-    emit_chunk(builder, head, first, end, want_gradient);
-    first = end;
-  }
   return head;
 }
 

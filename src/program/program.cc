@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace snug {
@@ -86,6 +88,11 @@ std::string_view name_of(PhaseKind kind) {
       return "decode";
   }
   return "?";
+}
+
+std::int64_t chunk_end(const Op& op, std::int64_t T, std::int64_t first, std::int64_t total_rows) {
+  const std::int64_t last = std::min(first + op.chunk_rows, total_rows);
+  return last == total_rows ? last : last - last % T % op.tile_rows;
 }
 
 const Phase& Program::phase(PhaseKind kind) const {

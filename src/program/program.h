@@ -84,10 +84,9 @@ struct Op {
   std::string label;  // "h.11.mlp.c_fc backward", as reports name it
   std::vector<TensorId> reads;
   std::vector<TensorId> writes;
-  // Rows of x (flattened over batch and time) that a loss-head op works on; all when row_count is
-  // 0.
-  std::int64_t first_row = 0;
-  std::int64_t row_count = 0;
+  // The loss head is a loop: consecutive ops with the same chunk_rows > 0 run for one chunk of the
+  // batch's rows after the other (chunk_end tells where each ends). 0: all rows at once.
+  std::int64_t chunk_rows = 0;
   // A GEMM never spans more rows of a sequence than this, so that its shape, and with it the order
   // of its sums, does not depend on how the batch or the loss head is split. 0: the whole sequence.
   std::int64_t tile_rows = 0;
@@ -125,6 +124,7 @@ struct Phase {
 };
 
 struct Program {
+  int threads = 0;  // that scratch is booked for; 0: the target's scratch does not depend on it
   std::vector<Tensor> tensors;
   std::vector<Phase> phases;  // in the order in which a run goes through them
   // Parallel to ModelSpec::parameters; the last three are empty in a sampling program.
@@ -135,6 +135,10 @@ struct Program {
   const Phase& phase(PhaseKind kind) const;
 };
 
+// Where the chunk of the loss head that starts at `first` ends: chunk_rows further at the most, at
+// a border of a sequence's tiles, so that chunks never cut a product in two.
+std::int64_t chunk_end(const Op& op, std::int64_t T, std::int64_t first, std::int64_t total_rows);
+
 // What a backend has to tell before its memory can be planned.
 class Target {
  public:
@@ -142,6 +146,7 @@ class Target {
   // Bytes that `op` needs beside its tensors, library workspaces included.
   virtual std::int64_t scratch_bytes(const Program& program, const Phase& phase,
                                      const Op& op) const = 0;
+  virtual int threads() const { return 0; }
   // Resident bytes of the process outside the arena: code, libraries, thread stacks, this program.
   virtual std::int64_t overhead_bytes(const Program& program) const = 0;
 };

@@ -39,9 +39,8 @@ void emit_forward(ProgramBuilder& builder, PhaseKind kind, std::int64_t T, const
        {stream, builder.weight("ln_f.weight"), builder.weight("ln_f.bias")},
        {normed, builder.activation("ln_f.mean", {1, T}), builder.activation("ln_f.rstd", {1, T})}});
   Op head{OpKind::kLinear, "lm_head", {normed, builder.weight("wte.weight"), kNoTensor}, {logits}};
-  head.row_count = 1;
   head.tile_rows = 1;
-  head.row_from_context = kind == PhaseKind::kPrefill;
+  head.row_from_context = true;
   builder.emit(std::move(head));
 }
 

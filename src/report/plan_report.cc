@@ -61,16 +61,14 @@ std::string subject(const PlanReportInput& in) {
 }
 
 std::string loss_note(const RunPlan& run) {
-  for (const Tensor& tensor : run.program.tensors) {
-    if (tensor.role != Role::kLossHead) continue;
-    const Phase& step = run.program.phase(PhaseKind::kMicroStep);
-    const std::int64_t rows = step.batch_size * step.block_size;
-    if (tensor.shape[0] >= rows) return "";
-    return fmt::format("  {} of {} rows at once; whole: {}", with_thousands(tensor.shape[0]),
-                       with_thousands(rows),
-                       format_bytes(rows * tensor.shape[1] * size_of(tensor.dtype)));
-  }
-  return "";
+  const Phase& step = run.program.phase(PhaseKind::kMicroStep);
+  const std::int64_t rows = step.batch_size * step.block_size;
+  const auto head = std::find_if(step.ops.begin(), step.ops.end(),
+                                 [](const Op& op) { return op.chunk_rows > 0; });
+  if (head == step.ops.end() || head->chunk_rows >= rows) return "";
+  return fmt::format("  {} of {} rows at once; whole: {}", with_thousands(head->chunk_rows),
+                     with_thousands(rows),
+                     format_bytes(rows * run.model.vocab_size * size_of(DType::kF32)));
 }
 
 std::string role_rows(const PlanReportInput& in) {
@@ -98,8 +96,8 @@ std::string role_rows(const PlanReportInput& in) {
 std::string phase_rows(const PlanReportInput& in) {
   std::string text = "  per phase   ";
   auto add = [&, column = 0](std::string_view name, std::int64_t bytes) mutable {
-    if (column > 0 && column % 3 == 0) text += "\n              ";
-    text += fmt::format("{:<8} {:>10}   ", name, format_bytes(bytes));
+    if (column > 0) text += column % 3 == 0 ? "\n              " : "   ";
+    text += fmt::format("{:<8} {:>10}", name, format_bytes(bytes));
     ++column;
   };
   for (std::size_t p = 0; p < in.training.program.phases.size(); ++p) {
@@ -171,6 +169,7 @@ std::string plan_text(const PlanReportInput& in) {
 }
 
 CapacityError does_not_fit(const RunPlan& run, std::int64_t budget_bytes) {
+  const bool training = !run.program.gradients.empty();
   const std::string need =
       fmt::format("does not fit: needs {} ({} bytes), {} may be used",
                   format_bytes(run.total_bytes()), run.total_bytes(), format_bytes(budget_bytes));
@@ -181,12 +180,14 @@ CapacityError does_not_fit(const RunPlan& run, std::int64_t budget_bytes) {
   }
   const RoleBytes& roles = peak_of(run).by_role;
   const auto largest = std::max_element(roles.begin(), roles.end());
-  return CapacityError(fmt::format(
-      "{}\nthe largest part is {} with {}, at {}\n"
-      "`snug plan` shows every part; a smaller batch_size with gradient_accumulation_steps raised "
-      "to match, or grad_checkpoint=True, needs less and trains the same weights",
-      need, name_of(static_cast<Role>(largest - roles.begin())), format_bytes(*largest),
-      peak_label(run)));
+  const std::string advice =
+      training ? "`snug plan` shows every part; a smaller batch_size with "
+                 "gradient_accumulation_steps raised to match, or grad_checkpoint=True, needs less "
+                 "and trains the same weights"
+               : "free memory, or raise --memory_budget: sampling needs the whole model";
+  return CapacityError(fmt::format("{}\nthe largest part is {} with {}, at {}\n{}", need,
+                                   name_of(static_cast<Role>(largest - roles.begin())),
+                                   format_bytes(*largest), peak_label(run), advice));
 }
 
 }  // namespace snug

@@ -51,12 +51,13 @@ Arena::Arena(std::int64_t byte_count) : byte_count_(byte_count) {
     madvise(start, static_cast<std::size_t>(mapped_bytes_), MADV_HUGEPAGE);
   }
   data_ = start;
-  if (madvise(data_, static_cast<std::size_t>(mapped_bytes_), kPopulateWrite) != 0 &&
-      errno != EINVAL) {
+  if (madvise(data_, static_cast<std::size_t>(mapped_bytes_), kPopulateWrite) == 0) return;
+  if (errno != EINVAL) {
     const int error = errno;
     munmap(data_, static_cast<std::size_t>(mapped_bytes_));
     refuse(byte_count, error);
   }
+  for (std::int64_t at = 0; at < mapped_bytes_; at += page_bytes) data_[at] = std::byte{0};
 }
 
 Arena::~Arena() { munmap(data_, static_cast<std::size_t>(mapped_bytes_)); }

@@ -19,6 +19,10 @@ bool is_linear(OpKind kind) {
 
 CpuExecutor::CpuExecutor(const Program& program, const Plan& plan, const KernelTable& kernels)
     : program_(program), plan_(plan), kernels_(kernels), arena_(plan.arena_bytes) {
+  if (program.threads != omp_get_max_threads()) {
+    throw InternalError(fmt::format("planned for {} threads, to be run on {}", program.threads,
+                                    omp_get_max_threads()));
+  }
   for (std::size_t t = 0; t < program.tensors.size(); ++t) {
     const Tensor& tensor = program.tensors[t];
     const std::int64_t offset = plan.tensor_offset[t];
@@ -45,6 +49,9 @@ LinearCalls CpuExecutor::prepare_linear(const Op& op, std::int64_t T) {
     (row == 0 ? calls.whole : calls.last) = &gemm;
     calls.scratch_bytes = std::max(calls.scratch_bytes, gemm.scratch_bytes());
   });
+  if (calls.scratch_bytes * (calls.tiling.one_thread ? threads : 1) > op.scratch_bytes) {
+    throw InternalError(fmt::format("'{}' needs more scratch than was planned", op.label));
+  }
   return calls;
 }
 
@@ -56,14 +63,37 @@ TensorView CpuExecutor::view(TensorId id) const {
   return view;
 }
 
+void CpuExecutor::run_op(std::size_t phase, std::size_t op, const StepContext& context,
+                         std::int64_t first_row, std::int64_t end_row) {
+  const Phase& of_phase = program_.phases[phase];
+  const Op& what = of_phase.ops[op];
+  if (observer_) observer_(of_phase, what, first_row, end_row);
+  const std::int64_t offset = plan_.scratch_offset[phase][op];
+  std::byte* scratch = offset < 0 ? nullptr : arena_.data() + offset;
+  op_function(what)(
+      {*this, of_phase, what, context, scratch, linear_calls_[phase][op], first_row, end_row});
+}
+
 void CpuExecutor::run(const Phase& phase, const StepContext& context) {
   const auto p = static_cast<std::size_t>(&phase - program_.phases.data());
-  for (std::size_t o = 0; o < phase.ops.size(); ++o) {
+  const std::int64_t rows = context.sequence_count * phase.block_size;
+  for (std::size_t o = 0; o < phase.ops.size();) {
     const Op& op = phase.ops[o];
-    if (observer_) observer_(phase, op);
-    const std::int64_t offset = plan_.scratch_offset[p][o];
-    std::byte* scratch = offset < 0 ? nullptr : arena_.data() + offset;
-    op_function(op)({*this, phase, op, context, scratch, linear_calls_[p][o]});
+    if (op.row_from_context) {
+      const std::int64_t row = phase.block_size > 1 ? context.position : 0;
+      run_op(p, o++, context, row, row + 1);
+    } else if (op.chunk_rows == 0) {
+      run_op(p, o++, context, 0, rows);
+    } else {
+      std::size_t end = o;
+      while (end < phase.ops.size() && phase.ops[end].chunk_rows == op.chunk_rows) ++end;
+      for (std::int64_t row = 0; row < rows;) {
+        const std::int64_t next = chunk_end(op, phase.block_size, row, rows);
+        for (std::size_t i = o; i < end; ++i) run_op(p, i, context, row, next);
+        row = next;
+      }
+      o = end;
+    }
   }
 }
 

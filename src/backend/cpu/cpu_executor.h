@@ -32,14 +32,18 @@ class CpuExecutor : public Executor {
 
   const Arena& arena() const { return arena_; }
 
-  // Called before every op; for tests that look inside a step.
-  using Observer = std::function<void(const Phase&, const Op&)>;
+  // Called before every op, in the loss head once per chunk; for tests that look inside a step.
+  // The rows are those that the op is about to work on.
+  using Observer =
+      std::function<void(const Phase&, const Op&, std::int64_t first_row, std::int64_t end_row)>;
   void observe(Observer observer) { observer_ = std::move(observer); }
 
  private:
   friend struct OpRun;
 
   LinearCalls prepare_linear(const Op& op, std::int64_t T);
+  void run_op(std::size_t phase, std::size_t op, const StepContext& context, std::int64_t first_row,
+              std::int64_t end_row);
 
   const Program& program_;
   const Plan& plan_;

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <dnnl.hpp>
 
 #include "backend/cpu/kernels/kernels.h"
 #include "backend/cpu/linear_shapes.h"
@@ -11,12 +12,27 @@
 namespace snug::cpu {
 namespace {
 
-// Seen outside the arena on two threads: 12 MiB with AVX-512; up to 29 MiB with AVX2, where oneDNN
-// 2.6 packs matrices into memory of its own (docs/decisions/0001). tests/cli_memory_test.cc holds
-// the sum to be an upper bound.
-constexpr std::int64_t kProcessBytes = 32 * kMiB;
-constexpr std::int64_t kPerThreadBytes = 4 * kMiB;
+// Seen outside the arena: 12 MiB on two threads with AVX-512, where oneDNN's workspaces are ours.
+// tests/cli_memory_test.cc holds the sum to be an upper bound.
+constexpr std::int64_t kProcessBytes = 24 * kMiB;
+constexpr std::int64_t kPerThreadBytes = kMiB;
 constexpr std::int64_t kPerOpBytes = 4 * kKiB;
+// Without AVX-512, oneDNN 2.6 packs operands into memory of its own: up to 6 MiB per thread seen
+// with AVX2; before AVX2, whole operands.
+constexpr std::int64_t kPackingPerThreadBytes = 10 * kMiB;
+
+std::int64_t packing_bytes(const GemmCache& gemms, int threads) {
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const bool blocked = (isa & dnnl_cpu_isa_avx2) == dnnl_cpu_isa_avx2;
+  std::int64_t most = 0;
+  for (const auto& [shape, gemm] : gemms.all()) {
+    if (!gemm->packs_in_its_own_memory()) continue;
+    const std::int64_t operands = (shape.m * shape.k + shape.k * shape.n) * size_of(DType::kF32);
+    const std::int64_t copies = shape.one_thread ? threads : 1;
+    most = std::max(most, threads * kPackingPerThreadBytes + (blocked ? 0 : copies * operands));
+  }
+  return most;
+}
 
 std::int64_t linear_scratch(GemmCache& gemms, const Program& program, const Phase& phase,
                             const Op& op, int threads) {
@@ -74,7 +90,8 @@ std::int64_t CpuTarget::scratch_bytes(const Program& program, const Phase& phase
 std::int64_t CpuTarget::overhead_bytes(const Program& program) const {
   std::int64_t ops = 0;
   for (const Phase& phase : program.phases) ops += static_cast<std::int64_t>(phase.ops.size());
-  return kProcessBytes + threads_ * kPerThreadBytes + ops * kPerOpBytes;
+  return kProcessBytes + threads_ * kPerThreadBytes + ops * kPerOpBytes +
+         packing_bytes(gemms_, threads_);
 }
 
 }  // namespace snug::cpu

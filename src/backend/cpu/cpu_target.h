@@ -18,7 +18,7 @@ class CpuTarget : public Target {
   std::int64_t scratch_bytes(const Program& program, const Phase& phase,
                              const Op& op) const override;
   std::int64_t overhead_bytes(const Program& program) const override;
-  int threads() const { return threads_; }
+  int threads() const override { return threads_; }
 
  private:
   int threads_;

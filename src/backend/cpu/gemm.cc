@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <dnnl.hpp>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -40,6 +41,11 @@ dnnl::matmul::primitive_desc describe(const GemmShape& s) {
   return {matmul, attributes, cpu_engine()};
 }
 
+[[noreturn]] void refuse(const GemmShape& s, const dnnl::error& error) {
+  throw DeviceError(fmt::format("oneDNN has no product of ({}, {}) and ({}, {}): {}", s.m, s.k, s.k,
+                                s.n, error.what()));
+}
+
 // oneDNN shapes a product for the number of threads that OpenMP would use now.
 class ThreadCountScope {
  public:
@@ -72,10 +78,15 @@ struct Slot {
 }  // namespace
 
 struct Gemm::State {
-  explicit State(const GemmShape& s) : shape(s), description(describe(s)) {}
+  explicit State(const GemmShape& s)
+      : shape(s),
+        description(describe(s)),
+        scratch_bytes(
+            align_up(static_cast<std::int64_t>(description.scratchpad_desc().get_size()), 64)) {}
 
   GemmShape shape;
   dnnl::matmul::primitive_desc description;
+  std::int64_t scratch_bytes;
   dnnl::matmul primitive;
   std::vector<Slot> slots;
 };
@@ -85,24 +96,27 @@ Gemm::Gemm(const GemmShape& shape) {
   try {
     state_ = std::make_unique<State>(shape);
   } catch (const dnnl::error& error) {
-    throw DeviceError(fmt::format("oneDNN has no product of ({}, {}) and ({}, {}): {}", shape.m,
-                                  shape.k, shape.k, shape.n, error.what()));
+    refuse(shape, error);
   }
 }
 
 Gemm::~Gemm() = default;
 
-std::int64_t Gemm::scratch_bytes() const noexcept {
-  return align_up(static_cast<std::int64_t>(state_->description.scratchpad_desc().get_size()), 64);
-}
+std::int64_t Gemm::scratch_bytes() const noexcept { return state_->scratch_bytes; }
 
 const char* Gemm::implementation() const noexcept { return state_->description.impl_info_str(); }
 
+const GemmShape& Gemm::shape() const noexcept { return state_->shape; }
+
 void Gemm::prepare(int slots) {
   const ThreadCountScope threads(state_->shape.one_thread);
-  if (!state_->primitive) state_->primitive = dnnl::matmul(state_->description);
-  while (static_cast<int>(state_->slots.size()) < slots) {
-    state_->slots.emplace_back(state_->description, state_->shape);
+  try {
+    if (!state_->primitive) state_->primitive = dnnl::matmul(state_->description);
+    while (static_cast<int>(state_->slots.size()) < slots) {
+      state_->slots.emplace_back(state_->description, state_->shape);
+    }
+  } catch (const dnnl::error& error) {
+    refuse(state_->shape, error);
   }
 }
 
@@ -125,6 +139,10 @@ bool Gemm::run(const Operands& operands, int slot) const noexcept {
   }
   return dnnl_primitive_execute(state_->primitive.get(), s.stream.get(), count, arguments) ==
          dnnl_success;
+}
+
+bool Gemm::packs_in_its_own_memory() const noexcept {
+  return std::string_view(implementation()).substr(0, 3) != "brg";
 }
 
 Gemm& GemmCache::get(const GemmShape& shape) {

@@ -33,6 +33,9 @@ class Gemm {
 
   std::int64_t scratch_bytes() const noexcept;  // of one slot
   const char* implementation() const noexcept;
+  // Beside scratch_bytes(), oneDNN takes memory of its own while this product runs.
+  bool packs_in_its_own_memory() const noexcept;
+  const GemmShape& shape() const noexcept;
 
   // Must come before run(). With `slots` > 1 the product must be of one thread.
   void prepare(int slots = 1);
@@ -56,6 +59,7 @@ class Gemm {
 class GemmCache {
  public:
   Gemm& get(const GemmShape& shape);
+  const std::map<GemmShape, std::unique_ptr<Gemm>>& all() const { return gemms_; }
 
  private:
   std::map<GemmShape, std::unique_ptr<Gemm>> gemms_;

@@ -12,19 +12,20 @@
 namespace snug::cpu {
 namespace {
 
+void fill_bytes(const TensorView& view, int value) {
+  for_each_chunk(view.byte_count(), [&](std::int64_t begin, std::int64_t end) {
+    std::memset(view.data + begin, value, static_cast<std::size_t>(end - begin));
+  });
+}
+
 void run_zero(const OpRun& r) {
-  for (const TensorId id : r.op.writes) {
-    const TensorView view = r.executor.view(id);
-    std::memset(view.data, 0, static_cast<std::size_t>(view.byte_count()));
-  }
+  for (const TensorId id : r.op.writes) fill_bytes(r.executor.view(id), 0);
 }
 
 void run_reset_embed_rows(const OpRun& r) {
-  const TensorView slot = r.executor.view(r.op.writes[0]);
-  std::memset(slot.data, 0xff, static_cast<std::size_t>(slot.byte_count()));  // -1
+  fill_bytes(r.executor.view(r.op.writes[0]), 0xff);  // every slot -1
   *r.write_i32(1) = 0;
-  const TensorView rows = r.executor.view(r.op.writes[2]);
-  std::memset(rows.data, 0, static_cast<std::size_t>(rows.byte_count()));
+  fill_bytes(r.executor.view(r.op.writes[2]), 0);
 }
 
 void run_embed(const OpRun& r) {
@@ -114,8 +115,7 @@ void run_dropout_backward(const OpRun& r) {
 }
 
 void run_cross_entropy(const OpRun& r) {
-  const std::int64_t first = r.first_row(), rows = r.end_row() - first;
-  if (rows <= 0) return;
+  const std::int64_t first = r.first_row, rows = r.end_row - first;
   r.kernels().cross_entropy({rows, r.width(r.op.reads[0]), r.read_i32(1) + first, r.read(0),
                              r.write(0) + first, r.op.writes[1] != kNoTensor});
 }
@@ -178,15 +178,6 @@ constexpr Registration kRegistrations[] = {
 };
 
 }  // namespace
-
-std::int64_t OpRun::first_row() const {
-  return op.row_from_context ? context.position : op.first_row;
-}
-
-std::int64_t OpRun::end_row() const {
-  const std::int64_t in_use = B() * T();
-  return op.row_count > 0 ? std::min(first_row() + op.row_count, in_use) : in_use;
-}
 
 Dropout OpRun::dropout() const {
   Dropout d;

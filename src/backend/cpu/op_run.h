@@ -13,6 +13,7 @@ struct OpRun {
   const StepContext& context;
   std::byte* scratch;
   const LinearCalls& linear;
+  std::int64_t first_row, end_row;  // the rows to work on, within the sequences in use
 
   const KernelTable& kernels() const { return executor.kernels_; }
   const Tensor& tensor(TensorId id) const { return executor.program_.tensor(id); }
@@ -31,9 +32,10 @@ struct OpRun {
     const Shape& shape = tensor(id).shape;
     return shape[shape.rank() - 1];
   }
-  // First row and end of rows that this op works on, within the sequences in use.
-  std::int64_t first_row() const;
-  std::int64_t end_row() const;
+  // In the loss head one operand, the logits, holds only the chunk's rows.
+  std::int64_t logits_row() const {
+    return op.chunk_rows > 0 || op.row_from_context ? first_row : 0;
+  }
 
   Dropout dropout() const;
 };

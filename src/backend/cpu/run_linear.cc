@@ -24,7 +24,7 @@ const Gemm& product_of(const OpRun& r, std::int64_t row, std::int64_t rows) {
 template <typename OperandsOf>
 void run_in_order(const OpRun& r, const OperandsOf& operands_of) {
   bool succeeded = true;
-  for_each_tile(r.first_row(), r.end_row(), r.T(), r.linear.tiling.tile_rows,
+  for_each_tile(r.first_row, r.end_row, r.T(), r.linear.tiling.tile_rows,
                 [&](std::int64_t row, std::int64_t rows) {
                   Gemm::Operands operands = operands_of(row);
                   operands.scratch = r.scratch;
@@ -61,27 +61,24 @@ void run_products(const OpRun& r, const OperandsOf& operands_of) {
 
 void run_linear(const OpRun& r) {
   const std::int64_t in = r.width(r.op.reads[0]), out = r.width(r.op.writes[0]);
-  const std::int64_t y_from = r.op.row_count > 0 ? r.first_row() : 0;
   run_products(r, [&](std::int64_t row) {
     return Gemm::Operands{r.read(0) + row * in, r.read(1), r.read(2),
-                          r.write(0) + (row - y_from) * out, nullptr};
+                          r.write(0) + (row - r.logits_row()) * out, nullptr};
   });
 }
 
 void run_linear_dx(const OpRun& r) {
   const std::int64_t out = r.width(r.op.reads[0]), in = r.width(r.op.writes[0]);
-  const std::int64_t dy_from = r.op.row_count > 0 ? r.first_row() : 0;
   run_products(r, [&](std::int64_t row) {
-    return Gemm::Operands{r.read(0) + (row - dy_from) * out, r.read(1), nullptr,
+    return Gemm::Operands{r.read(0) + (row - r.logits_row()) * out, r.read(1), nullptr,
                           r.write(0) + row * in, nullptr};
   });
 }
 
 void run_linear_dw(const OpRun& r) {
   const std::int64_t out = r.width(r.op.reads[0]), in = r.width(r.op.reads[1]);
-  const std::int64_t dy_from = r.op.row_count > 0 ? r.first_row() : 0;
   run_products(r, [&](std::int64_t row) {
-    return Gemm::Operands{r.read(0) + (row - dy_from) * out, r.read(1) + row * in, nullptr,
+    return Gemm::Operands{r.read(0) + (row - r.logits_row()) * out, r.read(1) + row * in, nullptr,
                           r.write(0), nullptr};
   });
   if (r.write(1) != nullptr) {

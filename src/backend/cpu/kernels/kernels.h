@@ -25,7 +25,7 @@ struct Dropout {
   std::uint32_t site = 0;  // RandomPurpose::kDropout + 4 * layer + place
   std::uint32_t iteration = 0;
   std::uint32_t first_sequence = 0;  // number of the batch's sequence 0 within the iteration
-  std::uint32_t threshold = 0;       // round(p * 2^32); 0 means that dropout is off
+  std::uint32_t threshold = 0;       // floor(p * 2^32); 0 means that dropout is off
   float scale = 1.0f;                // 1 / (1 - p)
 };
 
