@@ -86,6 +86,18 @@ TEST_F(CliDamageTest, AllDamagedIsExitCode4) {
   expect_error(resume(), 4, {"out", "step-000004/state.json", "step-000006/state.json"});
 }
 
+// The newest checkpoint says that all is done, but it cannot be loaded: the one before goes on.
+TEST_F(CliDamageTest, DamagedEndOfAFinishedRunIsTrainedAgain) {
+  const FileBytes before = weights_and_optimizer("out");
+  const Words same = {"--init_from=resume", "--max_iters=5", "--eval_interval=2"};
+  expect_error(train(same), 2, {"nothing left to do", "6 iterations", "--max_iters"});
+  flip_byte("out/step-000006/model.safetensors");
+  const ProgramResult resumed = train(same);
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  expect_holds(resumed.out, {"skipped", "step-000006/model", "continuing at iteration 4"});
+  EXPECT_EQ(weights_and_optimizer("out"), before);
+}
+
 TEST_F(CliDamageTest, TornMetricsLineIsDropped) {
   folder_.write("out/metrics.jsonl", read("out/metrics.jsonl") + "{\"iter\": 5, \"lo");
   ASSERT_EQ(resume().exit_code, 0);
@@ -123,6 +135,17 @@ TEST_F(CliDamageTest, DivergedTrainingStopsAndKeepsTheLastGoodCheckpoint) {
 TEST_F(CliTest, DivergedTrainingWithoutACheckpointSaysSo) {
   const ProgramResult failed = train({"--learning_rate=1e30", "--eval_interval=100"});
   expect_error(failed, 5, {"at iteration 1", "no checkpoint", "learning_rate"});
+  EXPECT_FALSE(exists("out/latest"));
+}
+
+TEST_F(CliTest, MetricsOfARunWithoutACheckpointAreKept) {
+  ASSERT_EQ(train({"--learning_rate=1e30", "--eval_interval=100"}).exit_code, 5);
+  const std::string earlier = read("out/metrics.jsonl");
+  ASSERT_FALSE(earlier.empty());
+  const ProgramResult second = train();
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_NE(second.out.find("out/earlier-1"), std::string::npos) << second.out;
+  EXPECT_EQ(read("out/earlier-1/metrics.jsonl"), earlier);
 }
 
 }  // namespace

@@ -155,6 +155,54 @@ TEST_F(CliResumeTest, AnotherEffectiveBatchIsSaid) {
   expect_holds(resumed.out, {"effective batch was 4", "now it is 5"});
 }
 
+TEST_F(CliResumeTest, AFolderInUseIsRefusedAndAKillFreesIt) {
+  ASSERT_EQ(train({"--max_iters=3"}).exit_code, 0);
+  const Words rarely = {"--init_from=resume", "--eval_interval=1000000"};
+  RunningProgram first(command(rarely), settings());
+  ASSERT_TRUE(first.wait_for_output("iter 5:")) << first.out();
+  for (const char* init_from : {"--init_from=scratch", "--init_from=resume"}) {
+    expect_error(train({init_from}), 5, {"in use by another training", "out", "--out_dir"});
+  }
+  EXPECT_FALSE(exists("out/earlier-1"));
+  EXPECT_EQ(train({"--init_from=resume", "--eval_only=True"}).exit_code, 0);
+  EXPECT_EQ(run({"sample", "--num_samples=1", "--max_new_tokens=5"}).exit_code, 0);
+  first.send(SIGKILL);
+  EXPECT_EQ(first.wait().signal, SIGKILL);
+  const ProgramResult resumed = train({"--init_from=resume"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(newest_step(path("out/latest")), 11);
+}
+
+// The file is cut in the middle of a run whose weights are whole.
+TEST_F(CliResumeTest, DataThatFailInMidRunCostNothing) {
+  const std::string data = read("data/small/train.bin");
+  RunningProgram program(command({"--eval_interval=1000000"}), settings());
+  ASSERT_TRUE(program.wait_for_output("iter 4:")) << program.out();
+  std::filesystem::resize_file(path("data/small/train.bin"), data.size() / 2);
+  const ProgramResult failed = program.wait();
+  expect_error(failed, 4, {"train.bin", "cut short while", "progress up to iteration", "in out"});
+  folder_.write("data/small/train.bin", data);
+  const int done = newest_step(path("out/latest"));
+  ASSERT_GE(done, 5) << failed.out;
+  EXPECT_NE(failed.err.find("iteration " + std::to_string(done) + " is saved"), std::string::npos);
+
+  const Words last = {"--eval_interval=1000000", "--max_iters=" + std::to_string(done + 2)};
+  ASSERT_EQ(run(command(last + Words{"--init_from=resume"})).exit_code, 0);
+  ASSERT_EQ(run(command(last + Words{"--out_dir=whole"})).exit_code, 0);
+  expect_same_run("out", "whole");
+}
+
+TEST_F(CliResumeTest, DataThatGrowAreNoConcern) {
+  RunningProgram program(command({}), settings());
+  ASSERT_TRUE(program.wait_for_output("iter 4:")) << program.out();
+  const std::string data = read("data/small/train.bin");
+  std::filesystem::resize_file(path("data/small/train.bin"), data.size() + 1000);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  program.send(SIGTERM);
+  const ProgramResult stopped = program.wait();
+  EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+}
+
 TEST_F(CliResumeTest, NothingToResumeFrom) {
   expect_error(train({"--init_from=resume"}), 4,
                {"out", "no checkpoint", "--out_dir", "--init_from=scratch"});

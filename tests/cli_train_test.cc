@@ -68,7 +68,7 @@ TEST_F(CliTest, EvalOnlyEvaluatesAndStops) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(lines_like(run.out, evaluation_line()).size(), 1u) << run.out;
   EXPECT_EQ(lines_like(run.out, iteration_line()).size(), 0u) << run.out;
-  EXPECT_FALSE(exists("out/latest"));
+  EXPECT_FALSE(exists("out"));
 }
 
 TEST_F(CliTest, EvalOnlyOfAFinishedRunEvaluatesIt) {
@@ -89,6 +89,12 @@ TEST_F(CliTest, EvalOnlyInAUsedFolderChangesNothing) {
   EXPECT_EQ(weights_and_optimizer("out"), before);
   EXPECT_EQ(read("out/metrics.jsonl"), log);
   EXPECT_FALSE(exists("out/earlier-1"));
+}
+
+TEST_F(CliTest, EvalOnlyNeedsNoWritableFolder) {
+  folder_.write("file", "");
+  const ProgramResult run = train({"--eval_only=True", "--out_dir=file/out"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
 }
 
 TEST_F(CliTest, WithoutAlwaysSaveTheBestIsKept) {
@@ -127,7 +133,6 @@ TEST_F(CliTest, MemorySettingsNeverChangeTheWeights) {
       {"--checkpoint_blocks=1"},
       {"--eval_batch_size=1", "--eval_block_size=8"},
       {"--loss_chunk=5"},
-      {"--threads=1"},
       {"--batch_size=6", "--gradient_accumulation_steps=2", "--grad_checkpoint=True",
        "--loss_chunk=7", "--eval_batch_size=5"},
   };

@@ -61,12 +61,14 @@ std::optional<std::int64_t> parse_bytes(std::string_view text) {
 }
 
 std::string with_thousands(std::int64_t number) {
-  std::string digits = std::to_string(number < 0 ? -number : number);
-  for (auto at = static_cast<std::int64_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const bool after_digit = i > 0 && digits[i - 1] != '-';
+    if (after_digit && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
   }
-  if (number < 0) digits.insert(digits.begin(), '-');
-  return digits;
+  return text;
 }
 
 }  // namespace snug

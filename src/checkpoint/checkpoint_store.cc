@@ -20,6 +20,12 @@ std::string one_line(std::string text) {
 
 std::string skipped(const std::string& problem) { return "checkpoint skipped: " + problem; }
 
+bool holds_bytes(const Path& file) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+  return !error && bytes > 0;
+}
+
 std::string joined(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += "\n" + line;
@@ -45,17 +51,30 @@ CheckpointStore::CheckpointStore(Path out_dir, int keep_count,
   }
 }
 
+void CheckpointStore::lock_out_dir() {
+  if (lock_) return;
+  auto lock = std::make_unique<FolderLock>(out_.path());
+  if (!lock->held()) {
+    throw DeviceError(fmt::format(
+        "out_dir is in use by another training: {}\n"
+        "wanted a folder of its own for each training, found this one locked by another process\n"
+        "wait until the other one ends, stop it, or name another --out_dir",
+        out_.path().string()));
+  }
+  lock_ = std::move(lock);
+}
+
 void CheckpointStore::check_writable() {
   out_.create();
+  lock_out_dir();
   std::vector<std::string> ignored;  // the probe tells whether out_dir can be written
   out_.clean_up(ignored);
   out_.probe();
 }
 
 void CheckpointStore::check_space(const CheckpointTensors& tensors) {
-  out_.create();
   const std::int64_t needed = checkpoint_bytes(tensors);
-  const std::int64_t available = file_system_->free_bytes(out_.path());
+  const std::int64_t available = file_system_->free_bytes(out_.nearest_existing());
   if (available >= needed) return;
   throw DeviceError(fmt::format(
       "not enough disk space for a checkpoint in {}\nneeds {} ({} bytes), {} ({} bytes) free\n"
@@ -66,7 +85,9 @@ void CheckpointStore::check_space(const CheckpointTensors& tensors) {
 std::optional<Path> CheckpointStore::set_aside(const std::vector<std::string>& companions) {
   std::vector<Path> earlier;
   for (const StepFolder& step : out_.steps()) earlier.push_back(step.folder.filename());
-  if (earlier.empty()) return std::nullopt;
+  const bool has_content = std::ranges::any_of(
+      companions, [&](const std::string& name) { return holds_bytes(out_.path() / name); });
+  if (earlier.empty() && !has_content) return std::nullopt;
   earlier.insert(earlier.end(), {kLatest, kBest});
   earlier.insert(earlier.end(), companions.begin(), companions.end());
   int number = 1;
@@ -90,6 +111,7 @@ Saved CheckpointStore::save(const TrainingState& state, const CheckpointTensors&
   out_.clean_up(saved.warnings);
   check_space(tensors);
   const Path folder = write_and_publish(state, tensors);
+  std::erase(damaged_, folder);
   out_.point(kLatest, folder);
   if (is_best) out_.point(kBest, folder);
   out_.sync();
@@ -182,6 +204,7 @@ std::optional<Loaded> CheckpointStore::peek(Parts parts, Pick pick) const {
 
 Loaded CheckpointStore::load(const CheckpointTensors& tensors, Pick pick) const {
   Loaded loaded;
+  damaged_.clear();
   const Parts parts = tensors.optimizer.empty() ? Parts::kWeights : Parts::kWeightsAndOptimizer;
   for (const Candidate& candidate : candidates(parts, pick, loaded.warnings)) {
     try {
@@ -191,6 +214,7 @@ Loaded CheckpointStore::load(const CheckpointTensors& tensors, Pick pick) const 
       return loaded;
     } catch (const CorruptCheckpoint& error) {
       loaded.warnings.push_back(skipped(one_line(error.what())));
+      damaged_.push_back(candidate.step.folder);
     } catch (const DataError& error) {  // another model's: an older one would not serve either
       throw DataError(error.what() + joined(loaded.warnings));
     }
@@ -208,13 +232,19 @@ std::int64_t CheckpointStore::next_save_number() const {
   return none ? 1 : found.front().manifest->save_number + 1;
 }
 
-// Folders that cannot be read are neither counted nor removed: they may be of a newer Snug.
+// Folders that cannot be read are neither counted nor removed: they may be of a newer Snug. Those
+// known to be damaged are not counted, and go when enough newer ones are kept.
 void CheckpointStore::prune(std::vector<std::string>& warnings) {
   out_.clean_up(warnings);
   const auto best = out_.pointed(kBest);
   int kept_count = 0;
   for (const Candidate& candidate : scan(Parts::kWeights)) {
-    if (!candidate.manifest || kept_count++ < keep_count_) continue;
+    if (!candidate.manifest) continue;
+    if (kept_count < keep_count_) {
+      const bool is_damaged = std::ranges::find(damaged_, candidate.step.folder) != damaged_.end();
+      kept_count += is_damaged ? 0 : 1;
+      continue;
+    }
     if (candidate.step.folder.filename() == best.value_or("")) continue;
     try {
       out_.discard(candidate.step.folder);

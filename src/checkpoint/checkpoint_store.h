@@ -1,6 +1,7 @@
 // The checkpoints of one run in its out_dir. A save is all or nothing: whatever happens to it, what
 // was saved before can still be loaded, and a load skips what is damaged. Layout: docs/formats.md.
-// One process writes to an out_dir at a time; any number may read.
+// One training writes to an out_dir at a time, see check_writable; any number of processes may
+// read.
 #pragma once
 
 #include <cstdint>
@@ -34,18 +35,22 @@ class CheckpointStore {
   CheckpointStore(Path out_dir, int keep_count,
                   std::unique_ptr<FileSystem> file_system = std::make_unique<FileSystem>());
 
-  // Call before a training: makes out_dir, removes what killed runs left, and writes a probe.
-  // Throws ConfigError when out_dir is a file, DeviceError when it cannot be written.
-  void check_writable();
-  // Throws DeviceError unless there is free space for one checkpoint of these tensors.
+  // Throws DeviceError unless there is free space for one checkpoint of these tensors. Only their
+  // names, dtypes and shapes count; touches nothing, and out_dir need not be there yet.
   void check_space(const CheckpointTensors& tensors);
+  // Call before a training: makes out_dir, locks it against other trainings for the life of this
+  // store, removes what killed runs left, and writes a probe. Throws ConfigError when out_dir is a
+  // file, DeviceError when it cannot be written or another process has the lock.
+  void check_writable();
 
   // Call before a run that starts anew: moves the checkpoints and links that are there, and files
-  // of these names, into a new folder out_dir/earlier-N. Nothing when out_dir has no checkpoint.
+  // of these names, into a new folder out_dir/earlier-N. Nothing when out_dir has no checkpoint and
+  // none of the files, or empty ones only.
   std::optional<Path> set_aside(const std::vector<std::string>& companions);
 
   // Saves to out_dir/step-<iteration>, in the place of an earlier checkpoint of that iteration;
   // then out_dir/latest leads to it, and out_dir/best if `is_best`; then older ones are removed.
+  // One that the last load found damaged is not among the `keep_count`.
   // Allocates in proportion to the number of tensors, not to their size.
   // Throws DeviceError (disk full, not writable) with nothing half-saved left behind.
   Saved save(const TrainingState& state, const CheckpointTensors& tensors, bool is_best);
@@ -69,12 +74,15 @@ class CheckpointStore {
   std::vector<Candidate> candidates(Parts parts, Pick pick,
                                     std::vector<std::string>& warnings) const;
   std::int64_t next_save_number() const;
+  void lock_out_dir();
   Path write_and_publish(const TrainingState& state, const CheckpointTensors& tensors);
   void prune(std::vector<std::string>& warnings);
 
   std::unique_ptr<FileSystem> file_system_;
   OutFolder out_;
   int keep_count_;
+  std::unique_ptr<FolderLock> lock_;   // of out_dir, from check_writable on
+  mutable std::vector<Path> damaged_;  // what the last load skipped for its content
 };
 
 }  // namespace snug

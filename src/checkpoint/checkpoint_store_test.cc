@@ -216,6 +216,67 @@ TEST_F(CheckpointStoreTest, TooLittleSpaceIsToldBeforeWriting) {
   EXPECT_TRUE(names_in(out_).empty());
 }
 
+TEST_F(CheckpointStoreTest, CheckingTheSpaceTouchesNothing) {
+  store().check_space(model_.tensors());
+  EXPECT_FALSE(fs::exists(out_.parent_path()));
+  FaultPlan plan;
+  plan.free_bytes = 1000;
+  CheckpointStore full = faulty_store(plan);
+  EXPECT_THROW(full.check_space(model_.tensors()), DeviceError);
+  EXPECT_EQ(plan.operation_count, 0);
+  CheckpointStore("relative-and-not-there", 1).check_space(model_.tensors());
+  EXPECT_FALSE(fs::exists("relative-and-not-there"));
+}
+
+TEST_F(CheckpointStoreTest, OneTrainingAtATime) {
+  {
+    CheckpointStore first = store(), second = store();
+    first.check_writable();
+    first.check_writable();  // it is its own
+    const auto message = message_of<DeviceError>([&] { second.check_writable(); });
+    expect_has(message, "out_dir is in use by another training");
+    expect_has(message, out_.string());
+    save(store(), 100);
+    EXPECT_EQ(second.load(model_.tensors()).state.iteration, 100);
+  }
+  store().check_writable();
+}
+
+TEST_F(CheckpointStoreTest, ADamagedOneTakesNoPlaceAmongThoseKept) {
+  save(store(2), 100);
+  damage(Path(save(store(2), 200).folder) / "model.safetensors");
+  CheckpointStore resumed = store(2);
+  EXPECT_EQ(resumed.load(model_.tensors()).state.iteration, 100);
+  resumed.save(state_at(150), model_.tensors(), false);
+  EXPECT_EQ(names_in(out_), Names({"latest", "step-000100", "step-000150", "step-000200"}));
+  resumed.save(state_at(250), model_.tensors(), false);
+  EXPECT_EQ(names_in(out_), Names({"latest", "step-000150", "step-000250"}));
+}
+
+TEST_F(CheckpointStoreTest, ADamagedOneThatIsSavedAgainCounts) {
+  save(store(1), 100);
+  save(store(2), 200);
+  damage(out_ / "step-000200" / "model.safetensors");
+  CheckpointStore resumed = store(1);
+  EXPECT_EQ(resumed.load(model_.tensors()).state.iteration, 100);
+  resumed.save(state_at(200), model_.tensors(), false);
+  EXPECT_EQ(names_in(out_), Names({"latest", "step-000200"}));
+}
+
+TEST_F(CheckpointStoreTest, SetsAsideWhatAnEarlierRunLeft) {
+  store().check_writable();
+  EXPECT_EQ(store().set_aside({"log"}), std::nullopt);
+  write_text(out_ / "log", "");
+  EXPECT_EQ(store().set_aside({"log"}), std::nullopt);  // nothing to lose
+  write_text(out_ / "log", "lines");
+  EXPECT_EQ(store().set_aside({"log"}), out_ / "earlier-1");
+  EXPECT_EQ(read_text(out_ / "earlier-1" / "log"), "lines");
+  save(store(), 100, true);
+  EXPECT_EQ(store().set_aside({"log"}), out_ / "earlier-2");
+  EXPECT_EQ(names_in(out_ / "earlier-2"), Names({"best", "latest", "step-000100"}));
+  EXPECT_EQ(names_in(out_), Names({"earlier-1", "earlier-2"}));
+}
+
 TEST_F(CheckpointStoreTest, RemovesWhatKilledRunsLeftAndNothingElse) {
   save(store(), 100);
   for (const char* name : {".tmp-99999-0", ".tmp-removed-step-000050", ".tmp-mine", ".tmp-busy"}) {

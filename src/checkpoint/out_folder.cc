@@ -102,6 +102,15 @@ OutFolder::OutFolder(Path path, FileSystem& file_system)
   if (!path_.has_filename()) path_ = path_.parent_path();  // "out/" -> "out"
 }
 
+Path OutFolder::nearest_existing() const {
+  std::error_code ignored;
+  Path folder = path_;
+  while (folder.has_relative_path() && !fs::is_directory(folder, ignored)) {
+    folder = folder.parent_path();
+  }
+  return folder.empty() ? Path(".") : folder;
+}
+
 void OutFolder::create() {
   std::error_code ignored;
   const fs::file_status status = fs::status(path_, ignored);

@@ -23,6 +23,8 @@ class OutFolder {
   OutFolder(Path path, FileSystem& file_system);
 
   const Path& path() const noexcept { return path_; }
+  // The folder itself, or the nearest one above it that is there.
+  Path nearest_existing() const;
 
   // Makes the folder and those above it. ConfigError when a file is in the way.
   void create();

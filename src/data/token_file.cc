@@ -140,7 +140,7 @@ void TokenFile::read(std::int64_t first, std::span<std::int32_t> out) const {
   const std::span<std::byte> bytes = std::as_writable_bytes(out);
   const std::span<std::byte> raw = bytes.last(static_cast<std::size_t>(count * token_bytes_));
   const std::int64_t got = file_.read_at(header_bytes_ + first * token_bytes_, raw);
-  if (got != count * token_bytes_ || file_.current_byte_count() != file_.byte_count()) {
+  if (got != count * token_bytes_ || file_.current_byte_count() < file_.byte_count()) {
     fail_changed();
   }
   const auto vocab_size = static_cast<std::uint32_t>(needs_.vocab_size);
@@ -166,7 +166,7 @@ bool TokenFile::check_all_ids() const {
 
 void TokenFile::fail_changed() const {
   throw DataError(fmt::format(
-      "{} changed while it was in use\nit had {} bytes at the start and "
+      "{} was cut short while it was in use\nit had {} bytes at the start and "
       "has {} now\nput the old file back, or start again with the new one",
       name(), with_thousands(file_.byte_count()), with_thousands(file_.current_byte_count())));
 }

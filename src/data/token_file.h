@@ -30,7 +30,7 @@ class TokenFile {
 
   // Fills `out` with the tokens from position `first`, which the file must hold. Any number of
   // threads may read; nothing is allocated. Throws DataError for an id outside the vocabulary and
-  // when the file has changed its size since it was opened.
+  // when the file has become shorter since it was opened; what is appended is not looked at.
   void read(std::int64_t first, std::span<std::int32_t> out) const;
 
   // Reads the whole file once, in constant memory, for read()'s errors, if it is at most

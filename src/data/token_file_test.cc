@@ -130,17 +130,19 @@ TEST(TokenFile, SaysWhenItMayNotRead) {
   expect_holds(open_error(path), {"cannot open", "Permission denied", "chmod u+r"});
 }
 
-TEST(TokenFile, NoticesAFileThatChangesWhileInUse) {
+TEST(TokenFile, NoticesAFileThatShrinksWhileInUse) {
   const TestDirectory dir;
   const auto path = dir.write("x.bin", little_endian_bytes(counting(1000)));
   const TokenFile file(path, kNeeds);
   std::array<std::int32_t, 8> out{};
   std::filesystem::resize_file(path, 1000);
   expect_holds(message_of<DataError>([&] { file.read(900, out); }),
-               {"changed while it was in use", "2,000 bytes", "1,000 now"});
-  expect_holds(message_of<DataError>([&] { file.read(0, out); }), {"changed while"});
-  std::filesystem::resize_file(path, 2000);
-  file.read(0, out);
+               {"cut short while it was in use", "2,000 bytes", "1,000 now"});
+  expect_holds(message_of<DataError>([&] { file.read(0, out); }), {"cut short"});
+  for (const int bytes : {2000, 3001}) {  // what is appended is not looked at
+    std::filesystem::resize_file(path, static_cast<std::uintmax_t>(bytes));
+    file.read(992, out);
+  }
 }
 
 TEST(TokenFile, ReadingPastTheEndIsABug) {

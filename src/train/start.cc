@@ -35,13 +35,6 @@ void find_resume_point(StartedRun& run) {
   }
   run.state = found->state;
   run.resumed = true;
-  const bool finished = run.state.iteration > now.max_iters && !now.eval_only;
-  if (finished) {
-    throw ConfigError(fmt::format(
-        "nothing left to do: the checkpoint has done {} iterations and max_iters is {}\n"
-        "raise --max_iters to train on",
-        run.state.iteration, now.max_iters));
-  }
   const Config before = config_from_json(found->state.config_json);
   take_model_keys(found->state.config_json, run.config);
   const auto sequences = [](const Config& c) {
@@ -94,6 +87,36 @@ void plan_within_budget(StartedRun& run, const Vocabulary& vocabulary, Console& 
   if (run.plan->total_bytes() > budget) throw does_not_fit(*run.plan, budget);
 }
 
+// The program's tensors as a checkpoint names them, before they have a place.
+std::vector<NamedView> unplaced(const Program& program, const std::vector<TensorId>& ids) {
+  std::vector<NamedView> views;
+  for (const TensorId id : ids) {
+    const Tensor& tensor = program.tensor(id);
+    views.push_back({tensor.name, {nullptr, tensor.dtype, tensor.shape}});
+  }
+  return views;
+}
+
+// From here on out_dir is this run's own.
+void claim_out_dir(StartedRun& run) {
+  const Program& program = run.plan->program;
+  const std::vector<NamedView> weights = unplaced(program, program.weights);
+  std::vector<NamedView> optimizer = unplaced(program, program.first_moments);
+  const std::vector<NamedView> second = unplaced(program, program.second_moments);
+  optimizer.insert(optimizer.end(), second.begin(), second.end());
+  run.store->check_space({weights, optimizer});
+  run.store->check_writable();
+}
+
+// Asked only of a checkpoint that was loaded whole: a damaged one may claim to be the end.
+void require_work_left(const Config& config, const TrainingState& state) {
+  if (state.iteration <= config.max_iters || config.eval_only) return;
+  throw ConfigError(
+      fmt::format("nothing left to do: the checkpoint has done {} iterations and max_iters is {}\n"
+                  "raise --max_iters to train on",
+                  state.iteration, config.max_iters));
+}
+
 void load_or_initialize(StartedRun& run, Console& console) {
   if (!run.resumed) {
     console.line("Initializing a new model from scratch");
@@ -103,6 +126,7 @@ void load_or_initialize(StartedRun& run, Console& console) {
   console.line(fmt::format("Resuming training from {}", run.config.values.out_dir));
   const Loaded loaded = run.store->load(run.engine->checkpoint_tensors());
   for (const std::string& warning : loaded.warnings) console.line(warning);
+  require_work_left(run.config.values, loaded.state);
   console.line(
       fmt::format("continuing at iteration {} from {}", loaded.state.iteration, loaded.folder));
   run.state = loaded.state;
@@ -120,12 +144,15 @@ std::string choose_device(const std::string& wanted) {
 
 void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& config) {
   const Config saved = config_from_json(checkpoint_config_json);
+  Origin from_checkpoint;
+  from_checkpoint.kind = Origin::Kind::kCheckpoint;
   const auto take = [&](const char* key, auto& now, auto before) {
     if (config.is_set(key) && now != before) {
       config.notices.push_back(
           fmt::format("{} = {} comes from the checkpoint, not {}", key, before, now));
     }
     now = before;
+    config.origins[key] = from_checkpoint;
   };
   Config& now = config.values;
   take("n_layer", now.n_layer, saved.n_layer);
@@ -157,10 +184,9 @@ StartedRun start_training(LoadedConfig config, Console& console) {
   open_data(run);
   plan_within_budget(run, vocabulary, console);
 
-  run.store->check_writable();
+  if (!settings.eval_only) claim_out_dir(run);
   run.engine =
       std::make_unique<TrainingEngine>(settings, *run.plan, *run.train_tokens, *run.val_tokens);
-  run.store->check_space(run.engine->checkpoint_tensors());
   if (!run.resumed && !settings.eval_only) {
     set_aside_earlier_run(*run.store, settings.out_dir, console);
   }

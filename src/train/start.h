@@ -1,5 +1,6 @@
 // Everything between a config and the first iteration: what is wrong is said here, in the order in
 // which a person can mend it, before anything large is allocated or anything on disk is touched.
+// Only what takes a load to know, damage and a run that is finished, is said after that.
 #pragma once
 
 #include <memory>
@@ -25,6 +26,7 @@ struct StartedRun {
   std::optional<double> entropy_floor;  // nats per token that no model can beat
 };
 
+// Locks out_dir for as long as the StartedRun lives; with eval_only it is read and nothing more.
 StartedRun start_training(LoadedConfig config, Console& console);
 
 // Takes the keys that make the model from a checkpoint's config, as nanoGPT's resume does.

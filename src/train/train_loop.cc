@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -50,6 +52,11 @@ class UtilizationMeter {
   double average_ = -1;
 };
 
+// The last good checkpoint is what to go on from: nothing is to be saved on its way out.
+struct Diverged : DeviceError {
+  using DeviceError::DeviceError;
+};
+
 class TrainLoop {
  public:
   TrainLoop(const StartedRun& run, Console& console)
@@ -70,7 +77,7 @@ class TrainLoop {
     while (!finished()) {
       const Clock::time_point start = Clock::now();
       if (state_.iteration % config_.eval_interval == 0 && !evaluate_and_save()) break;
-      if (stop_.requested() || !iterate(start)) break;
+      if (stop_.requested() || !rescued([&] { return iterate(start); })) break;
     }
     finish();
   }
@@ -96,9 +103,42 @@ class TrainLoop {
     return val_loss;
   }
 
+  // What `work` gives. When it fails, on data that cannot be read say, the iteration under way is
+  // lost but the weights are those of the last whole one: they are saved before the error goes on.
+  template <typename Work>
+  std::invoke_result_t<Work> rescued(Work work) {
+    try {
+      return work();
+    } catch (const Diverged&) {
+      throw;
+    } catch (const DataError& error) {
+      throw DataError(error.what() + save_what_is_done());
+    } catch (const DeviceError& error) {
+      throw DeviceError(error.what() + save_what_is_done());
+    }
+  }
+
+  // The line that tells of it, for the end of an error's message.
+  std::string save_what_is_done() {
+    if (!unsaved()) return "";
+    try {
+      save(false);
+    } catch (const Error& error) {
+      return fmt::format("\nwhat was done after iteration {} is lost: {}",
+                         std::max<std::int64_t>(saved_iteration_, 0), error.what());
+    }
+    return fmt::format(
+        "\nprogress up to iteration {} is saved in {}: go on with --init_from=resume",
+        state_.iteration, config_.out_dir);
+  }
+
+  bool unsaved() const {
+    return state_.iteration > run_.state.iteration && state_.iteration != saved_iteration_;
+  }
+
   // False when a signal asked to stop.
   bool evaluate_and_save() {
-    const auto val_loss = evaluate_both();
+    const auto val_loss = rescued([&] { return evaluate_both(); });
     if (!val_loss) return false;
     const bool is_best = *val_loss < state_.best_val_loss;
     if (is_best) state_.best_val_loss = *val_loss;
@@ -199,10 +239,10 @@ class TrainLoop {
 
   void finish() {
     const bool stopped = stop_.requested() && !finished();
-    const bool unsaved =
-        state_.iteration > run_.state.iteration && state_.iteration != saved_iteration_;
     // always_save_checkpoint=False keeps the best one; but a run never ends with nothing.
-    if (unsaved && (stopped || config_.always_save_checkpoint || saved_iteration_ < 0)) save(false);
+    if (unsaved() && (stopped || config_.always_save_checkpoint || saved_iteration_ < 0)) {
+      save(false);
+    }
     if (stopped) {
       console_.line(
           fmt::format("stopped by {} after {} iterations; {}", stop_.name(), state_.iteration,
@@ -218,7 +258,7 @@ class TrainLoop {
                                  ? "no checkpoint had been saved yet"
                                  : fmt::format("the checkpoint of iteration {} in {} is untouched",
                                                saved_iteration_, config_.out_dir);
-    throw DeviceError(
+    throw Diverged(
         fmt::format("{} became {} at iteration {}: training has diverged\n{}\n"
                     "a smaller learning_rate (now {}) or a longer warmup_iters (now {}) may help",
                     what, std::isnan(value) ? "NaN" : "infinite", state_.iteration, kept,

@@ -29,7 +29,8 @@ std::int64_t packing_bytes(const GemmCache& gemms, int threads) {
     if (!gemm->packs_in_its_own_memory()) continue;
     const std::int64_t operands = (shape.m * shape.k + shape.k * shape.n) * size_of(DType::kF32);
     const std::int64_t copies = shape.one_thread ? threads : 1;
-    most = std::max(most, threads * kPackingPerThreadBytes + (blocked ? 0 : copies * operands));
+    most = std::max(most, blocked ? threads * kPackingPerThreadBytes
+                                  : threads * kOldPackingPerThreadBytes + copies * operands);
   }
   return most;
 }
