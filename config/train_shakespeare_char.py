@@ -1,4 +1,6 @@
-# A small GPT on the characters of Shakespeare: a few minutes on a laptop's processor.
+# A small GPT on the characters of Shakespeare: 10.7M parameters, hours on two cores. For a minute's
+# worth add --n_layer=4 --n_head=4 --n_embd=128 --block_size=64 --batch_size=12 --dropout=0
+# --eval_iters=20 --max_iters=2000 --lr_decay_iters=2000.
 # Data: snug prepare char input.txt data/shakespeare_char
 
 out_dir = 'out-shakespeare-char'

@@ -1,4 +1,6 @@
 // `snug sample`: what it prints, that the seed decides, and prompts of every kind.
+#include <set>
+
 #include "cli_testing.h"
 
 namespace snug {
@@ -13,6 +15,11 @@ class CliSampleTest : public CliTest {
   }
   ProgramResult sample(const Words& more) const {
     return run(Words{"sample", "--device=cpu", "--max_new_tokens=20", "--num_samples=2"} + more);
+  }
+  // How many different characters a text has; all are ASCII.
+  std::string vocabulary_of(const std::string& name) const {
+    const std::string text = read(name);
+    return std::to_string(std::set<char>(text.begin(), text.end()).size());
   }
 };
 
@@ -42,7 +49,6 @@ TEST_F(CliSampleTest, EachSampleIsFollowedByFifteenDashes) {
 TEST_F(CliSampleTest, TheSeedDecides) {
   const std::string first = sample({}).out;
   EXPECT_EQ(sample({}).out, first);
-  EXPECT_EQ(sample({"--threads=1"}).out, first);
   EXPECT_NE(sample({"--seed=7"}).out, first);
   EXPECT_EQ(samples_of(sample({"--num_samples=1"}).out)[0], samples_of(first)[0]);
 }
@@ -93,6 +99,34 @@ TEST_F(CliSampleTest, DamagedNewestCheckpointFallsBackWithAWarning) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   expect_holds(result.err, {"skipped", "step-000011/model.safetensors"});
   EXPECT_EQ(samples_of(result.out).size(), 2u);
+}
+
+TEST_F(CliSampleTest, DataSetWithMoreCharactersThanTheModelIsRefused) {
+  folder_.write("more.txt", small_text() + "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+  ASSERT_EQ(run({"prepare", "char", "more.txt", "data/more"}).exit_code, 0);
+  expect_error(sample({"--dataset=more", "--start=Z"}), 4, {"data/more/meta.pkl", "--dataset"});
+  const std::string known = vocabulary_of("small.txt"), wanted = vocabulary_of("more.txt");
+  ASSERT_EQ(run({"prepare", "char", "more.txt", "data/small"}).exit_code, 0);
+  expect_error(sample({"--start=Z"}), 4,
+               {"data/small/meta.pkl", ("knows " + known).c_str(), ("has " + wanted).c_str()});
+}
+
+// A vocabulary rounded up: the ids that stand for nothing are never drawn.
+TEST_F(CliSampleTest, ModelWithMoreTokensThanTheDataSetWrites) {
+  ASSERT_EQ(train({"--vocab_size=512", "--max_iters=1"}).exit_code, 0);
+  const ProgramResult result = sample({"--temperature=100", "--start=a"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const std::string& text : samples_of(result.out)) EXPECT_EQ(text.size(), 1u + 20 + 1);
+}
+
+TEST_F(CliSampleTest, NoticesGoToTheErrorStream) {
+  const ProgramResult result = sample({"--compile=False", "--n_layer=7"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(lines_like(result.err, ".*ignored.*compile.*").size(), 1u) << result.err;
+  EXPECT_EQ(lines_like(result.err, "n_layer = 2 comes from the checkpoint.*").size(), 1u)
+      << result.err;
+  EXPECT_EQ(result.out, sample({}).out);
+  EXPECT_EQ(sample({}).err, "");
 }
 
 TEST_F(CliSampleTest, BudgetAndDeviceAreChecked) {

@@ -1,4 +1,7 @@
-// What a terminal gets and a pipe does not: one line that is redrawn.
+// What a terminal gets and a pipe does not: one line that is redrawn. And what happens when the
+// terminal or the reader of the pipe goes away.
+#include <sys/stat.h>
+
 #include "cli_testing.h"
 
 namespace snug {
@@ -65,6 +68,62 @@ TEST_F(CliTest, PipeGetsPlainLines) {
     EXPECT_EQ(text.find('\r'), std::string::npos);
     EXPECT_EQ(text.find('\033'), std::string::npos);
   }
+}
+
+// The reader of a pipe that goes away after the first bytes, as `head` does.
+ProgramResult run_with_short_reader(const Words& arguments, ProgramSettings settings) {
+  settings.stdout_path = settings.folder + "/pipe";
+  ::unlink(settings.stdout_path.c_str());
+  if (::mkfifo(settings.stdout_path.c_str(), 0600) != 0) throw std::runtime_error("no pipe");
+  RunningProgram program(arguments, settings);
+  const int reader = ::open(settings.stdout_path.c_str(), O_RDONLY);
+  char first = 0;
+  EXPECT_EQ(::read(reader, &first, 1), 1);
+  ::close(reader);
+  return program.wait();
+}
+
+TEST_F(CliTest, TrainingOutlivesTheReaderOfItsLog) {
+  const ProgramResult result =
+      run_with_short_reader(Words{"train"} + tiny({"--max_iters=200"}), settings());
+  EXPECT_EQ(result.signal, 0);
+  EXPECT_EQ(result.exit_code, 5);
+  expect_holds(result.err, {"output"});
+  EXPECT_TRUE(exists("out/step-000201/model.safetensors"));
+}
+
+TEST_F(CliTest, OtherCommandsEndQuietlyWithoutTheirReader) {
+  for (const Words& command : {Words{"plan"} + tiny(), Words{"train", "--help"}}) {
+    const ProgramResult result = run_with_short_reader(command, settings());
+    EXPECT_TRUE(result.signal == SIGPIPE || result.exit_code == 0) << result.exit_code;
+    EXPECT_EQ(result.err, "");
+  }
+}
+
+// Too long to end by itself.
+Words endless() { return Words{"train"} + tiny({"--max_iters=1000000"}); }
+
+TEST_F(CliTest, ClosedTerminalSavesAndStops) {
+  RunningProgram program(endless(), settings());
+  ASSERT_TRUE(program.wait_for_output("iter 4:")) << program.out();
+  program.send(SIGHUP);
+  program.send(SIGHUP);  // the kernel sends one and the shell another
+  const ProgramResult stopped = program.wait();
+  EXPECT_EQ(stopped.signal, 0);
+  EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+  expect_holds(stopped.out, {"saving checkpoint", "stopped by SIGHUP", "--init_from=resume"});
+  EXPECT_TRUE(exists("out/latest/model.safetensors"));
+}
+
+TEST_F(CliTest, NohupKeepsTraining) {
+  const auto before = ::signal(SIGHUP, SIG_IGN);
+  RunningProgram program(endless(), settings());
+  ::signal(SIGHUP, before);
+  ASSERT_TRUE(program.wait_for_output("iter 4:")) << program.out();
+  program.send(SIGHUP);
+  EXPECT_TRUE(program.wait_for_output("iter 40:")) << program.out();
+  program.send(SIGTERM);
+  expect_holds(program.wait().out, {"stopped by SIGTERM"});
 }
 
 TEST_F(CliTest, PlanIsColouredOnATerminalOnly) {

@@ -71,6 +71,14 @@ TEST_F(CliTest, PrepareTalesIsTheSameForTheSameSeed) {
   EXPECT_NE(read("a/train.bin"), read("c/train.bin"));
 }
 
+TEST_F(CliTest, LaterOptionOfPrepareWins) {
+  run({"prepare", "tales", "a", "--seed=4", "--bytes=20000"});
+  run({"prepare", "tales", "b", "--seed=3", "--bytes=10000", "--seed=4", "--bytes=20000"});
+  EXPECT_FALSE(read("a/train.bin").empty());
+  EXPECT_EQ(read("a/train.bin"), read("b/train.bin"));
+  expect_error(run({"prepare", "tales", "c", "--seed=x", "--seed=4"}), 2, {"--seed=x"});
+}
+
 TEST_F(CliTest, PlanShowsVerdictAndParts) {
   const ProgramResult plan = run(Words{"plan"} + tiny());
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
@@ -144,6 +152,17 @@ TEST_F(CliTest, OutputThatCannotBeWrittenIsExitCode5) {
     EXPECT_NE(result.err.find("output"), std::string::npos) << result.err;
   }
   EXPECT_TRUE(exists("out/latest/model.safetensors"));  // training does not depend on its log
+}
+
+TEST_F(CliTest, MessageThatCannotBeWrittenKeepsTheExitCode) {
+  ProgramSettings full = settings();
+  full.stderr_path = "/dev/full";
+  for (const Words& command :
+       {Words{"trian"}, Words{}, Words{"train"} + tiny({"--bias=perhaps"})}) {
+    const ProgramResult result = run_program(command, full);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.signal, 0);
+  }
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ struct ProgramSettings {
   std::string folder;                // the current folder of the program
   std::string stdout_path;           // where its output goes; empty: it is caught
   std::int64_t file_size_limit = 0;  // RLIMIT_FSIZE in bytes, a disk that gets full; 0: none
+  std::string stderr_path;           // where its messages go; empty: they are caught
 };
 
 struct ProgramResult {
@@ -57,6 +58,7 @@ class RunningProgram {
   RunningProgram(const Words& arguments, ProgramSettings settings)
       : settings_(std::move(settings)), capture_(make_capture_folder()) {
     if (settings_.stdout_path.empty()) settings_.stdout_path = capture_ + "/out";
+    if (settings_.stderr_path.empty()) settings_.stderr_path = capture_ + "/err";
     pid_ = ::fork();
     if (pid_ == 0) become_program(arguments);
     if (pid_ < 0) throw std::runtime_error("fork failed");
@@ -137,7 +139,7 @@ class RunningProgram {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     redirect("/dev/null", O_RDONLY, STDIN_FILENO);
     redirect(settings_.stdout_path, O_WRONLY | O_CREAT, STDOUT_FILENO);
-    redirect(capture_ + "/err", O_WRONLY | O_CREAT, STDERR_FILENO);
+    redirect(settings_.stderr_path, O_WRONLY | O_CREAT, STDERR_FILENO);
     if (settings_.file_size_limit > 0) {
       const auto bytes = static_cast<rlim_t>(settings_.file_size_limit);
       const rlimit limit{bytes, bytes};

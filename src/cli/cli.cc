@@ -26,9 +26,12 @@ constexpr CommandRow kCommands[] = {
     {"completion", "a completion script for your shell", completion_command, completion_help},
 };
 
+// Not fmt::print, which throws: when nobody can read the message, the exit code still tells.
+void put_error(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
 int fail(ExitCode code, const std::string& message) {
   std::fflush(stdout);
-  fmt::print(stderr, "snug: {}\n", message);
+  put_error("snug: " + message + "\n");
   return static_cast<int>(code);
 }
 
@@ -71,8 +74,12 @@ int dispatch(int argc, char** argv) {
     }
     return row.run(rest);
   }
-  fmt::print(help ? stdout : stderr, "{}", overview_help());
-  return help ? 0 : static_cast<int>(ExitCode::kUsage);
+  if (help) {
+    fmt::print("{}", overview_help());
+    return 0;
+  }
+  put_error(overview_help());
+  return static_cast<int>(ExitCode::kUsage);
 }
 
 }  // namespace
@@ -92,7 +99,8 @@ int run_cli(int argc, char** argv) {
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (written || code != 0) return code;
     return fail(ExitCode::kDevice,
-                "not all of the output could be written\ncheck the disk that it goes to");
+                "not all of the output could be written\n"
+                "check the disk that it goes to, or the program that reads it");
   } catch (const Error& error) {
     return fail(error.code(), error.what());
   } catch (const std::bad_alloc&) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 
 #include "backend/cpu/cpu_target.h"
@@ -40,6 +41,9 @@ std::string budget_origin(const Config& config, const HostMemory& memory) {
 
 int train_command(Arguments arguments) {
   LoadedConfig config = load_config(Command::kTrain, arguments);
+  // Training goes on when the reader of its log goes away (`| head`). The other commands have
+  // nothing to save, and end quietly as the signal's default has it.
+  std::signal(SIGPIPE, SIG_IGN);
   Console console;
   train(std::move(config), console);
   return 0;
@@ -66,6 +70,9 @@ int plan_command(Arguments arguments) {
     fmt::print("{}", plan_json(input));
   } else {
     for (const std::string& notice : config.notices) fmt::print("{}\n", notice);
+    if (settings.device.rfind("cuda", 0) == 0) {
+      fmt::print("planned for the processor: this build has no CUDA backend\n");
+    }
     fmt::print("{}", plan_text(input));
   }
   return static_cast<int>(input.fits() ? ExitCode::kDone : ExitCode::kDoesNotFit);

@@ -13,9 +13,10 @@
 namespace snug {
 namespace {
 
-// The value of --name=N among the arguments.
+// The value of --name=N among the arguments; the later one wins.
 std::optional<std::int64_t> number_option(Arguments arguments, const std::string& name) {
   const std::string prefix = "--" + name + "=";
+  std::optional<std::int64_t> found;
   for (const std::string& argument : arguments) {
     if (argument.rfind(prefix, 0) != 0) continue;
     std::int64_t value = 0;
@@ -24,9 +25,9 @@ std::optional<std::int64_t> number_option(Arguments arguments, const std::string
     if (error != std::errc() || end != last || value < 0) {
       throw ConfigError(fmt::format("{} is not a whole number of 0 or more", argument));
     }
-    return value;
+    found = value;
   }
-  return std::nullopt;
+  return found;
 }
 
 void print_summary(const PrepareSummary& summary, const std::string& folder) {

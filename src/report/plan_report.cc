@@ -85,10 +85,10 @@ std::string role_rows(const PlanReportInput& in) {
   for (int role = 0; role < kRoleCount; ++role) {
     const auto r = static_cast<Role>(role);
     row(name_of(r), roles[static_cast<std::size_t>(role)],
-        r == Role::kLossHead ? loss_note(run) : "");
+        r == Role::kLossHead && roles[static_cast<std::size_t>(role)] > 0 ? loss_note(run) : "");
   }
   if (gaps > 0) row("gaps of packing", gaps, "");
-  row("outside the arena", run.overhead_bytes, "  program, libraries, threads");
+  row("outside the arena", run.overhead_bytes, "  program, threads");
   text += fmt::format("  {:<18} {:>12}\n", "total", format_bytes(run.total_bytes()));
   return text;
 }

@@ -1,10 +1,14 @@
 #include "train/generate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
+#include "base/error.h"
 #include "base/philox.h"
 
 namespace snug {
@@ -12,6 +16,22 @@ namespace {
 
 // Up to so many uncached positions are decoded one by one: cheaper than a prefill of the window.
 constexpr std::int64_t kDecodeAtMost = 8;
+
+// The largest logit. With a NaN there is no order among them, and with an infinite one no
+// distribution.
+float finite_maximum(std::span<const float> logits) {
+  float most = -std::numeric_limits<float>::infinity();
+  bool comparable = true;
+  for (const float logit : logits) {
+    comparable = comparable && !std::isnan(logit);
+    most = std::max(most, logit);
+  }
+  if (comparable && std::isfinite(most)) return most;
+  throw DataError(
+      "the model's logits are NaN or infinite: the checkpoint's weights are not finite\n"
+      "finite numbers were wanted; the run that saved them has diverged, or the file was changed\n"
+      "train again, with a smaller learning_rate, or name another run with --out_dir");
+}
 
 }  // namespace
 
@@ -61,7 +81,21 @@ std::span<float> Generator::logits_after(std::span<const std::int32_t> tokens) {
   return logits;
 }
 
-std::int32_t Generator::draw(const Settings& settings, std::span<float> logits, double uniform) {
+void Generator::check_ids(std::span<const std::int32_t> tokens) const {
+  const auto known = [&](std::int32_t id) { return id >= 0 && id < run_.model.vocab_size; };
+  const auto bad = std::find_if_not(tokens.begin(), tokens.end(), known);
+  if (bad == tokens.end()) return;
+  throw DataError(
+      fmt::format("the token {} of the prompt is {}, which the model does not have\n"
+                  "its vocabulary has {} tokens, from 0 on\n"
+                  "use the tokenizer of the data set the model was trained on",
+                  bad - tokens.begin(), *bad, run_.model.vocab_size));
+}
+
+std::int32_t Generator::draw(const Settings& settings, std::span<const float> logits,
+                             double uniform) {
+  const float most = finite_maximum(logits);
+  order_.resize(logits.size());
   std::iota(order_.begin(), order_.end(), 0);
   auto kept = static_cast<std::int64_t>(logits.size());
   const auto higher = [&](std::int32_t a, std::int32_t b) {
@@ -74,7 +108,7 @@ std::int32_t Generator::draw(const Settings& settings, std::span<float> logits, 
     std::sort(order_.begin(), order_.begin() + kept);
   }
   const auto candidates = std::span(order_).first(static_cast<std::size_t>(kept));
-  const auto weight = [&, most = *std::max_element(logits.begin(), logits.end())](std::int32_t id) {
+  const auto weight = [&](std::int32_t id) {
     const double logit = logits[static_cast<std::size_t>(id)];
     return std::exp((logit - static_cast<double>(most)) / settings.temperature);
   };
@@ -91,9 +125,13 @@ std::int32_t Generator::draw(const Settings& settings, std::span<float> logits, 
 void Generator::generate(const Settings& settings, std::uint32_t sample_index,
                          std::vector<std::int32_t>& tokens,
                          const std::function<bool(std::int32_t)>& on_token) {
+  check_ids(tokens);
+  const std::int64_t vocabulary = run_.model.vocab_size;
+  const auto drawable = static_cast<std::size_t>(
+      settings.token_count > 0 ? std::min(settings.token_count, vocabulary) : vocabulary);
   cached_ = 0;
   for (std::int64_t i = 0; i < settings.max_new_tokens; ++i) {
-    const std::span<float> logits = logits_after(tokens);
+    const std::span<const float> logits = logits_after(tokens).first(drawable);
     const PhiloxBlock words = philox(
         settings.seed, {static_cast<std::uint32_t>(i),
                         static_cast<std::uint32_t>(RandomPurpose::kSample), sample_index, 0});

@@ -26,10 +26,12 @@ class Generator {
     double temperature = 0.8;
     std::int64_t top_k = 200;  // 0 or more than the vocabulary: all
     std::int64_t max_new_tokens = 500;
+    std::int64_t token_count = 0;  // only ids below it are drawn; 0: all of the vocabulary
   };
   // Appends to `tokens`, calling `on_token` for each one drawn; stops early when that returns
   // false. As in nanoGPT, a context that has outgrown the window is cut to its last positions, and
-  // these are all computed anew.
+  // these are all computed anew. Throws DataError for an id in `tokens` that the model does not
+  // have, and when the weights are not finite.
   void generate(const Settings& settings, std::uint32_t sample_index,
                 std::vector<std::int32_t>& tokens,
                 const std::function<bool(std::int32_t)>& on_token);
@@ -38,7 +40,8 @@ class Generator {
   std::span<float> logits_after(std::span<const std::int32_t> tokens);
   std::span<float> prefill(std::span<const std::int32_t> tokens);
   std::span<float> decode(std::int32_t token, std::int64_t position);
-  std::int32_t draw(const Settings& settings, std::span<float> logits, double uniform);
+  void check_ids(std::span<const std::int32_t> tokens) const;
+  std::int32_t draw(const Settings& settings, std::span<const float> logits, double uniform);
 
   const RunPlan& run_;
   cpu::CpuExecutor executor_;

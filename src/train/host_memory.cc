@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -34,15 +36,6 @@ std::optional<std::int64_t> number_file(const std::string& path) {
   return std::nullopt;  // absent, or "max"
 }
 
-// This process's own control group, as a path below the mount of cgroup v2.
-std::string cgroup_path() {
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("0::", 0) == 0) return "/sys/fs/cgroup" + line.substr(3);
-  }
-  return "/sys/fs/cgroup";
-}
-
 void lower(HostMemory& memory, std::int64_t total, std::int64_t available, const char* by) {
   memory.total_bytes = std::min(memory.total_bytes, total);
   if (available < memory.available_bytes) {
@@ -51,17 +44,50 @@ void lower(HostMemory& memory, std::int64_t total, std::int64_t available, const
   }
 }
 
-void apply_cgroups(HostMemory& memory) {
-  // Version 2: every group up to the root may set a limit.
-  for (std::string path = cgroup_path(); path.size() >= std::string("/sys/fs/cgroup").size();
-       path.resize(path.rfind('/'))) {
-    const auto limit = number_file(path + "/memory.max");
-    const auto used = number_file(path + "/memory.current");
-    if (limit && used) lower(memory, *limit, *limit - *used, "cgroup");
+// How a version of control groups names what is read here.
+struct CgroupNames {
+  const char *limit, *used, *inactive_file, *active_file;
+};
+constexpr CgroupNames kVersion1{"memory.limit_in_bytes", "memory.usage_in_bytes",
+                                "total_inactive_file", "total_active_file"};
+constexpr CgroupNames kVersion2{"memory.max", "memory.current", "inactive_file", "active_file"};
+
+// The bytes of a group that are copies of files: the system drops them when memory is short.
+std::int64_t page_cache_bytes(const std::string& group, const CgroupNames& names) {
+  std::ifstream file(group + "/memory.stat");
+  std::int64_t sum = 0, value = 0;
+  for (std::string key; file >> key >> value;) {
+    if (key == names.inactive_file || key == names.active_file) sum += value;
   }
-  const std::string v1 = "/sys/fs/cgroup/memory/memory.";
-  const auto limit = number_file(v1 + "limit_in_bytes"), used = number_file(v1 + "usage_in_bytes");
-  if (limit && used) lower(memory, *limit, *limit - *used, "cgroup");
+  return sum;
+}
+
+// Every group from `path` up to the mount may set a limit. In a container the path may be one of
+// the host's, which the mount does not show: then the mount itself is the container's group.
+void apply_groups(HostMemory& memory, const std::string& mount, std::string path,
+                  const CgroupNames& names) {
+  if (path.find("/..") != std::string::npos) path.clear();  // outside of what the mount shows
+  while (!path.empty() && path.back() == '/') path.pop_back();
+  for (;; path.resize(path.rfind('/'))) {
+    const std::string group = mount + path;
+    const auto limit = number_file(group + "/" + names.limit);
+    const auto used = number_file(group + "/" + names.used);
+    if (limit && used) {
+      const std::int64_t held = std::max<std::int64_t>(*used - page_cache_bytes(group, names), 0);
+      lower(memory, *limit, *limit - held, "cgroup");
+    }
+    if (path.find('/') == std::string::npos) return;
+  }
+}
+
+// True when `controllers`, as in "cpu,memory", has memory among them.
+bool names_memory(const std::string& controllers) {
+  return ("," + controllers + ",").find(",memory,") != std::string::npos;
+}
+
+std::string text_of(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 }  // namespace
@@ -71,13 +97,33 @@ HostMemory host_memory() {
   const auto available = kib_line("/proc/meminfo", "MemAvailable");
   if (!total || !available) throw DeviceError("/proc/meminfo cannot be read: is /proc mounted?");
   HostMemory memory{*total, *available, "machine"};
-  apply_cgroups(memory);
+  memory = within_cgroups(memory, "/sys/fs/cgroup", text_of("/proc/self/cgroup"));
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
       limit.rlim_cur < static_cast<rlim_t>(std::numeric_limits<std::int64_t>::max())) {
+    // An address space also holds what is mapped already and the threads' stacks to come.
     const auto bytes = static_cast<std::int64_t>(limit.rlim_cur);
-    lower(memory, bytes, bytes, "ulimit -v");
+    const std::int64_t mapped = kib_line("/proc/self/status", "VmSize").value_or(0);
+    const std::int64_t stacks = sysconf(_SC_NPROCESSORS_ONLN) * 8 * kMiB;
+    lower(memory, bytes, bytes - mapped - stacks, "ulimit -v");
   }
+  return memory;
+}
+
+HostMemory within_cgroups(HostMemory memory, const std::string& mount,
+                          const std::string& membership) {
+  std::string version1, version2;  // the process's groups, as paths below their mounts
+  std::istringstream lines(membership);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (names_memory(controllers)) version1 = line.substr(second + 1);
+    if (line.rfind("0::", 0) == 0) version2 = line.substr(second + 1);
+  }
+  apply_groups(memory, mount + "/memory", version1, kVersion1);
+  apply_groups(memory, mount, version2, kVersion2);
+  apply_groups(memory, mount + "/unified", version2, kVersion2);  // where version 1 is in use too
   return memory;
 }
 

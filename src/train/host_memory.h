@@ -15,6 +15,12 @@ struct HostMemory {
 // Throws DeviceError when /proc cannot be read.
 HostMemory host_memory();
 
+// `memory`, lowered to what the control groups of a process leave it: the limits of its group and
+// of all above it, in version 1, version 2 or both. Page cache does not count as used. `mount` is
+// /sys/fs/cgroup, `membership` the text of /proc/self/cgroup.
+HostMemory within_cgroups(HostMemory memory, const std::string& mount,
+                          const std::string& membership);
+
 // Most bytes this process has had resident so far (VmHWM), and has now (VmRSS).
 std::int64_t peak_resident_bytes();
 std::int64_t resident_bytes();

@@ -19,7 +19,7 @@ namespace snug {
 namespace {
 
 constexpr std::string_view kFilePrefix = "FILE:";
-constexpr std::int64_t kMaxPromptBytes = 16 * kMiB;  // only its last block_size tokens count
+constexpr std::int64_t kMaxPromptBytes = kMiB;  // only its last block_size tokens count
 
 std::string read_prompt(const std::string& start) {
   if (start.rfind(kFilePrefix, 0) != 0) return start;
@@ -31,14 +31,30 @@ std::string read_prompt(const std::string& start) {
   }
 }
 
+// Not fmt::print, which throws: what cannot be said does not keep the model from writing.
+void say(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+
+// config.vocab_size is the model's. A model may know more tokens than the data set (a vocabulary
+// rounded up), never fewer.
 Meta tokenizer_of(const Config& config) {
-  std::optional<Meta> meta = read_meta(dataset_folder(config));
-  if (meta && !meta->itos.empty()) return std::move(*meta);
-  throw DataError(fmt::format(
-      "the model was trained on '{}', but {}/meta.pkl has no characters\n"
-      "sampling needs the data set's meta.pkl below the current folder (GPT-2's own tokenizer is "
-      "not built in yet)",
-      config.dataset, dataset_folder(config)));
+  const std::string folder = dataset_folder(config);
+  std::optional<Meta> meta = read_meta(folder);
+  if (!meta || meta->itos.empty()) {
+    throw DataError(fmt::format(
+        "the model was trained on '{}', but {}/meta.pkl {}\n"
+        "sampling needs the data set's meta.pkl below the current folder (GPT-2's own tokenizer is "
+        "not built in yet)",
+        config.dataset, folder, meta ? "has no characters" : "is not there"));
+  }
+  if (meta->vocab_size > config.vocab_size) {
+    throw DataError(fmt::format(
+        "{}/meta.pkl does not belong to the model in {}: it has too many characters\n"
+        "the model knows {}, the data set has {}\n"
+        "name the data set the model was trained on with --dataset, or prepare it again from the "
+        "same text",
+        folder, config.out_dir, config.vocab_size, meta->vocab_size));
+  }
+  return std::move(*meta);
 }
 
 std::vector<std::int32_t> encode_prompt(const CharTokenizer& tokenizer, const std::string& start) {
@@ -55,7 +71,7 @@ std::unique_ptr<Generator> load_generator(const CheckpointStore& store, const Ru
     weights.push_back({run.program.tensor(id).name, generator->executor().view(id)});
   }
   const Loaded loaded = store.load({weights, {}});
-  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "{}\n", warning);
+  for (const std::string& warning : loaded.warnings) say(warning);
   return generator;
 }
 
@@ -76,6 +92,7 @@ void sample(LoadedConfig config) {
     settings.dataset = config_from_json(found->state.config_json).dataset;
   }
   take_model_keys(found->state.config_json, config);
+  for (const std::string& notice : config.notices) say(notice);
   const CharTokenizer tokenizer(tokenizer_of(settings));
   const std::vector<std::int32_t> prompt = encode_prompt(tokenizer, settings.start);
 
@@ -86,17 +103,21 @@ void sample(LoadedConfig config) {
   if (run->total_bytes() > budget) throw does_not_fit(*run, budget);
   const std::unique_ptr<Generator> generator = load_generator(store, *run);
 
+  const Generator::Settings drawing{.seed = static_cast<std::uint64_t>(settings.seed),
+                                    .temperature = settings.temperature,
+                                    .top_k = settings.top_k,
+                                    .max_new_tokens = settings.max_new_tokens,
+                                    .token_count = tokenizer.vocab_size()};
   const StopSignal stop;
   for (std::int64_t i = 0; i < settings.num_samples && !stop.requested(); ++i) {
     std::vector<std::int32_t> tokens = prompt;
     fmt::print("{}", tokenizer.decode(prompt));
-    generator->generate({static_cast<std::uint64_t>(settings.seed), settings.temperature,
-                         settings.top_k, settings.max_new_tokens},
-                        static_cast<std::uint32_t>(i), tokens, [&](std::int32_t token) {
-                          fmt::print("{}", tokenizer.decode({&token, 1}));
-                          std::fflush(stdout);
-                          return !stop.requested();
-                        });
+    const auto print = [&](std::int32_t token) {
+      fmt::print("{}", tokenizer.decode({&token, 1}));
+      std::fflush(stdout);
+      return !stop.requested();
+    };
+    generator->generate(drawing, static_cast<std::uint32_t>(i), tokens, print);
     fmt::print("\n---------------\n");
   }
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "backend/cpu/cpu_target.h"
 #include "base/bytes.h"
@@ -30,8 +31,8 @@ void find_resume_point(StartedRun& run) {
     throw DataError(fmt::format(
         "nothing to resume from: {} holds no checkpoint\n"
         "a checkpoint is saved at every evaluation after iteration 0, and when a run is stopped\n"
-        "check --out_dir, or start anew with --init_from=scratch",
-        now.out_dir));
+        "check --out_dir, or start anew with --init_from=scratch{}",
+        now.out_dir, earlier_run_note(now.out_dir)));
   }
   run.state = found->state;
   run.resumed = true;
@@ -133,6 +134,12 @@ void load_or_initialize(StartedRun& run, Console& console) {
 }
 
 }  // namespace
+
+std::string earlier_run_note(const std::string& out_dir) {
+  int number = 0;
+  while (std::filesystem::exists(fmt::format("{}/earlier-{}", out_dir, number + 1))) ++number;
+  return number == 0 ? "" : fmt::format(" (an earlier run is in {}/earlier-{})", out_dir, number);
+}
 
 std::string choose_device(const std::string& wanted) {
   if (wanted == "cpu" || wanted == "auto") return "cpu";

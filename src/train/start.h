@@ -32,6 +32,9 @@ StartedRun start_training(LoadedConfig config, Console& console);
 // Takes the keys that make the model from a checkpoint's config, as nanoGPT's resume does.
 void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& config);
 
+// Where a run lies that was set aside in out_dir, for messages that find nothing in it; or "".
+std::string earlier_run_note(const std::string& out_dir);
+
 // "cpu", or an error that names the way out: DeviceError for a card that cannot be used.
 std::string choose_device(const std::string& wanted);
 

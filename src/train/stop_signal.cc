@@ -1,40 +1,51 @@
 #include "train/stop_signal.h"
 
-#include <csignal>
+#include <atomic>
 
 namespace snug {
 namespace {
 
-// A handler can reach nothing but a global.
-volatile std::sig_atomic_t g_signal = 0;
+// The first signal, or 0. A handler can reach nothing but a global, and it may run on any thread.
+std::atomic<int> g_signal{0};
+static_assert(std::atomic<int>::is_always_lock_free, "a handler must not wait for a lock");
 
 void on_signal(int signal) {
-  if (g_signal != 0) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
-  g_signal = signal;
-}
-
-void set_handlers(void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  int none = 0;
+  if (g_signal.compare_exchange_strong(none, signal) || signal == SIGHUP) return;
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
 }
 
 }  // namespace
 
 StopSignal::StopSignal() {
   g_signal = 0;
-  set_handlers(on_signal);
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], nullptr, &previous_[i]);
+    const bool ignored = (previous_[i].sa_flags & SA_SIGINFO) == 0 &&
+                         previous_[i].sa_handler == SIG_IGN && kSignals[i] == SIGHUP;
+    if (!ignored) sigaction(kSignals[i], &action, nullptr);
+  }
 }
 
-StopSignal::~StopSignal() { set_handlers(SIG_DFL); }
+StopSignal::~StopSignal() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &previous_[i], nullptr);
+}
 
 bool StopSignal::requested() const noexcept { return g_signal != 0; }
 
-const char* StopSignal::name() const noexcept { return g_signal == SIGTERM ? "SIGTERM" : "SIGINT"; }
+const char* StopSignal::name() const noexcept {
+  switch (g_signal) {
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGHUP:
+      return "SIGHUP";
+    default:
+      return "SIGINT";
+  }
+}
 
 }  // namespace snug

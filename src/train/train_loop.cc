@@ -203,7 +203,7 @@ class TrainLoop {
   }
 
   void show_progress(std::int64_t done, std::int64_t total, Clock::time_point step_start) {
-    if (console_.wants_plain_progress()) {
+    if (total > 1 && console_.wants_plain_progress()) {
       console_.line(fmt::format("iter {}: micro-step {} of {}", state_.iteration, done, total));
     }
     if (!console_.wants_progress()) return;

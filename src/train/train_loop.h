@@ -7,8 +7,9 @@
 
 namespace snug {
 
-// Runs to max_iters, or until SIGINT or SIGTERM. Throws for everything that keeps it from starting
-// or going on; what was saved before stays.
+// Runs to max_iters, or until SIGINT, SIGTERM or SIGHUP. Throws for everything that keeps it from
+// starting or going on; what was saved before stays, and when data or device fail in mid-run, the
+// iterations done are saved first.
 void train(LoadedConfig config, Console& console);
 
 }  // namespace snug

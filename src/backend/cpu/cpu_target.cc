@@ -20,6 +20,7 @@ constexpr std::int64_t kPerOpBytes = 4 * kKiB;
 // Without AVX-512, oneDNN 2.6 packs operands into memory of its own: up to 6 MiB per thread seen
 // with AVX2; before AVX2, whole operands.
 constexpr std::int64_t kPackingPerThreadBytes = 10 * kMiB;
+constexpr std::int64_t kOldPackingPerThreadBytes = 32 * kMiB;  // before AVX2
 
 std::int64_t packing_bytes(const GemmCache& gemms, int threads) {
   const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
