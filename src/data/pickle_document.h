@@ -16,7 +16,7 @@ namespace snug {
 struct PickleLimits {
   static constexpr std::int64_t kFileBytes = 8 * kMiB;  // 65,536 characters take 2
   static constexpr std::size_t kObjects = 1 << 20;      // a vocabulary of 65,536 needs a quarter
-  static constexpr std::size_t kReferences = 1 << 22;   // on the stack, and from all containers
+  static constexpr std::size_t kReferences = 1 << 21;   // on the stack, and from all containers
   static constexpr std::uint32_t kDepth = 100;
   static constexpr std::uint64_t kTreeNodes = 1 << 24;  // a value counts wherever it is shared
 };
