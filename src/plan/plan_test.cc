@@ -96,6 +96,19 @@ TEST(Plan, CheckpointedBlocksKeepOneTensorEach) {
   EXPECT_LT(peak(12), peak(6));
 }
 
+TEST(Plan, EvaluationAloneNeedsNoTrainingState) {
+  NamedShape s = shapes()[0];
+  const ModelSpec model = model_of(s);
+  s.shape.eval_only = true;
+  const Program program = build_training_program(model, s.shape, FakeTarget());
+  const Plan plan = make_plan(program);
+  verify_plan(program, plan);
+  const RoleBytes& roles = plan.steps[plan.peak_step].by_role;
+  EXPECT_EQ(roles[static_cast<std::size_t>(Role::kGradients)], 0);
+  EXPECT_EQ(roles[static_cast<std::size_t>(Role::kOptimizerState)], 0);
+  EXPECT_GE(plan.arena_bytes, 4 * model.parameter_count());
+}
+
 TEST(Plan, EvaluationMayUseTheGradientsBytes) {
   NamedShape s = shapes()[0];
   s.shape = {1, 1, 64, 1, 64, 0, 64, 0.1};

@@ -145,6 +145,7 @@ TrainingShape training_shape(const Config& config) {
   shape.checkpoint_blocks = config.checkpoint_blocks;
   shape.loss_chunk = config.loss_chunk;
   shape.weight_decay = config.weight_decay;
+  shape.eval_only = config.eval_only;
   return shape;
 }
 
@@ -152,12 +153,13 @@ Program build_training_program(const ModelSpec& model, const TrainingShape& shap
                                const Target& target) {
   ProgramBuilder builder(model, target);
   builder.add_weights();
-  builder.add_training_state();
+  if (!shape.eval_only) builder.add_training_state();
   const Program& program = builder.program();
-  const EmbedRows embed = add_embed_rows(builder, shape);
   builder.begin_phase(PhaseKind::kLoad, false);
   builder.emit({OpKind::kCheckpointRead, "read checkpoint", {}, checkpointed(program)});
   emit_evaluate(builder, shape);
+  if (shape.eval_only) return builder.take();
+  const EmbedRows embed = add_embed_rows(builder, shape);
   emit_begin(builder, embed, program.gradients);
   emit_micro_step(builder, shape, embed);
   emit_update(builder, program, shape, embed);

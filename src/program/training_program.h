@@ -17,6 +17,7 @@ struct TrainingShape {
   std::int64_t checkpoint_blocks = 0;  // the first n blocks are recomputed in backward
   std::int64_t loss_chunk = 0;         // wanted rows of logits; 0: chosen
   double weight_decay = 0;
+  bool eval_only = false;  // weights and evaluation, nothing else
 
   std::int64_t sequences_per_iteration() const { return batch_size * accumulation_steps; }
 };

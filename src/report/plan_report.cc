@@ -61,7 +61,8 @@ std::string subject(const PlanReportInput& in) {
 }
 
 std::string loss_note(const RunPlan& run) {
-  const Phase& step = run.program.phase(PhaseKind::kMicroStep);
+  const bool training = !run.program.gradients.empty();
+  const Phase& step = run.program.phase(training ? PhaseKind::kMicroStep : PhaseKind::kEvaluate);
   const std::int64_t rows = step.batch_size * step.block_size;
   const auto head = std::find_if(step.ops.begin(), step.ops.end(),
                                  [](const Op& op) { return op.chunk_rows > 0; });
@@ -184,7 +185,7 @@ CapacityError does_not_fit(const RunPlan& run, std::int64_t budget_bytes) {
       training ? "`snug plan` shows every part; a smaller batch_size with "
                  "gradient_accumulation_steps raised to match, or grad_checkpoint=True, needs less "
                  "and trains the same weights"
-               : "free memory, or raise --memory_budget: sampling needs the whole model";
+               : "free memory, or raise --memory_budget: the model itself needs it";
   return CapacityError(fmt::format("{}\nthe largest part is {} with {}, at {}\n{}", need,
                                    name_of(static_cast<Role>(largest - roles.begin())),
                                    format_bytes(*largest), peak_label(run), advice));

@@ -27,9 +27,6 @@ TrainingEngine::TrainingEngine(const Config& config, const RunPlan& run, const T
       train_batches_(train, static_cast<std::uint64_t>(config.seed), RandomPurpose::kTrainBatch),
       eval_train_(train, static_cast<std::uint64_t>(config.seed), RandomPurpose::kEvalTrain),
       eval_val_(val, static_cast<std::uint64_t>(config.seed), RandomPurpose::kEvalVal),
-      begin_(run.program.phase(PhaseKind::kBeginIteration)),
-      micro_step_(run.program.phase(PhaseKind::kMicroStep)),
-      update_(run.program.phase(PhaseKind::kUpdate)),
       evaluate_(run.program.phase(PhaseKind::kEvaluate)),
       weights_(named_views(run.program, run.program.weights, executor_)),
       optimizer_(named_views(run.program, run.program.first_moments, executor_)) {
@@ -75,18 +72,20 @@ void TrainingEngine::add_losses(const Phase& phase, std::int64_t sequence_count,
 }
 
 StepResult TrainingEngine::step(std::int64_t iteration, const BatchCallback& on_batch) {
+  const Phase& micro_step = run_.program.phase(PhaseKind::kMicroStep);
+  const Phase& update = run_.program.phase(PhaseKind::kUpdate);
   StepResult result;
   StepContext context = context_at(iteration);
-  executor_.run(begin_, context);
+  executor_.run(run_.program.phase(PhaseKind::kBeginIteration), context);
   context.dropout = config_.dropout;
   context.sequence_count = config_.batch_size;
   const std::int64_t steps = config_.gradient_accumulation_steps;
   double sum = 0;
   for (std::int64_t micro = 0; micro < steps; ++micro) {
     context.first_sequence = micro * config_.batch_size;
-    fill_batch(micro_step_, train_batches_, context);
-    executor_.run(micro_step_, context);
-    add_losses(micro_step_, config_.batch_size, sum);
+    fill_batch(micro_step, train_batches_, context);
+    executor_.run(micro_step, context);
+    add_losses(micro_step, config_.batch_size, sum);
     if (on_batch && !on_batch(micro + 1, steps)) return result;
   }
   const auto tokens = static_cast<double>(config_.batch_size * steps * config_.block_size);
@@ -99,8 +98,8 @@ StepResult TrainingEngine::step(std::int64_t iteration, const BatchCallback& on_
   context.beta1 = config_.beta1;
   context.beta2 = config_.beta2;
   context.update_count = iteration + 1;
-  executor_.run(update_, context);
-  result.gradient_norm = *executor_.view(update_.norm).f64();
+  executor_.run(update, context);
+  result.gradient_norm = *executor_.view(update.norm).f64();
   result.updated = std::isfinite(result.gradient_norm);
   return result;
 }

@@ -34,7 +34,7 @@ class TrainingEngine {
   // Weights drawn from the seed, moments zero.
   void initialize();
 
-  // Iteration `iteration`, counted from 0. Nothing is allocated.
+  // Iteration `iteration`, counted from 0. Nothing is allocated. Not for a plan of eval_only.
   StepResult step(std::int64_t iteration, const BatchCallback& on_batch = {});
 
   // Mean loss over eval_iters * batch_size sequences, walked eval_batch_size at a time: the number
@@ -56,7 +56,7 @@ class TrainingEngine {
   const RunPlan& run_;
   cpu::CpuExecutor executor_;
   BatchSource train_batches_, eval_train_, eval_val_;
-  const Phase &begin_, &micro_step_, &update_, &evaluate_;
+  const Phase& evaluate_;
   std::vector<NamedView> weights_, optimizer_;
 };
 
