@@ -80,8 +80,10 @@ std::string role_rows(const PlanReportInput& in) {
       std::max(*std::max_element(roles.begin(), roles.end()), run.overhead_bytes);
   std::string text;
   const auto row = [&](std::string_view name, std::int64_t bytes, const std::string& note) {
-    text +=
-        fmt::format("  {:<18} {:>12}  {}{}\n", name, format_bytes(bytes), bar(bytes, most), note);
+    std::string line =
+        fmt::format("  {:<18} {:>12}  {}{}", name, format_bytes(bytes), bar(bytes, most), note);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
   };
   for (int role = 0; role < kRoleCount; ++role) {
     const auto r = static_cast<Role>(role);
