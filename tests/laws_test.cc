@@ -2,6 +2,7 @@
 // they declare, and no memory setting changes a bit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -103,14 +104,17 @@ TEST(LawOne, OpsReadOnlyWhatIsAlive) {
         [&](const Phase& phase, const Op& op, std::int64_t, std::int64_t) {
           const auto p = static_cast<std::size_t>(&phase - program.phases.data());
           const auto step = first_step[p] + static_cast<std::int32_t>(&op - phase.ops.data());
-          std::vector<bool> alive(static_cast<std::size_t>(plan.arena_bytes), false);
+          std::vector<std::pair<std::int64_t, std::int64_t>> alive = {{plan.arena_bytes, 0}};
           for (const Block& block : blocks) {
             if (block.tensor == kNoTensor || step < block.first || step > block.last) continue;
             const auto offset = plan.tensor_offset[static_cast<std::size_t>(block.tensor)];
-            std::fill_n(alive.begin() + offset, block.bytes, true);
+            alive.emplace_back(offset, offset + block.bytes);
           }
-          for (std::size_t i = 0; i < alive.size(); ++i) {
-            if (!alive[i]) arena[i] = std::byte{0xff};
+          std::sort(alive.begin(), alive.end());
+          std::int64_t at = 0;
+          for (const auto& [begin, end] : alive) {
+            std::memset(arena + at, 0xff, static_cast<std::size_t>(begin - at));
+            at = end;
           }
         });
     for (std::int64_t iteration = 0; iteration < 2; ++iteration) {
