@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "backend/cpu/kernels/kernel_testing.h"
 #include "program_testing.h"
 
 namespace snug {
@@ -81,16 +82,7 @@ struct Derivative {
 // operations each, 100 units of the last place in all, over the finest difference's step.
 template <class Function>
 Derivative numeric_derivative(Function f, float& x) {
-  const float kept = x;
-  const auto central = [&](float h) {
-    const float above = kept + h, below = kept - h;
-    x = above;
-    const double high = f();
-    x = below;
-    const double low = f();
-    x = kept;
-    return (high - low) / (static_cast<double>(above) - static_cast<double>(below));
-  };
+  const auto central = [&](float h) { return cpu::testing::central_difference(f, x, h); };
   constexpr float kStep = 1.0f / 16;
   const double coarse = central(kStep), middle = central(kStep / 2), fine = central(kStep / 4);
   const double value = (4 * fine - middle) / 3;

@@ -143,21 +143,24 @@ void check_kernel(std::int64_t B, RunOp run_op, const std::vector<double>& bound
   });
 }
 
+// The difference quotient of f over x - h .. x + h, at the float x that f reads.
+template <class Function>
+double central_difference(Function f, float& x, float h) {
+  const float kept = x, above = kept + h, below = kept - h;
+  x = above;
+  const double high = f();
+  x = below;
+  const double low = f();
+  x = kept;
+  return (high - low) / (static_cast<double>(above) - static_cast<double>(below));
+}
+
 // df/dx at the float x that f reads, from central differences at two steps (Richardson). With
 // h = 1/16 the truncation error is h^4 / 30 or less of the fifth derivative, 1e-6, and the rounding
 // of f's float outputs, a few of size 1, costs a few kRound / h, 1e-5.
 template <class Function>
 double numeric_derivative(Function f, float& x) {
-  const float kept = x;
-  const auto central = [&](float h) {
-    const float above = kept + h, below = kept - h;
-    x = above;
-    const double high = f();
-    x = below;
-    const double low = f();
-    x = kept;
-    return (high - low) / (static_cast<double>(above) - below);
-  };
+  const auto central = [&](float h) { return central_difference(f, x, h); };
   return (4.0 * central(1.0f / 32) - central(1.0f / 16)) / 3.0;
 }
 constexpr double kDerivativeTolerance = 1e-4;
