@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
@@ -58,6 +59,15 @@ std::optional<std::int64_t> parse_bytes(std::string_view text) {
   if (unit == "gb") scale = 1e9;
   if (scale == 0 || value * scale > 9e18) return std::nullopt;
   return static_cast<std::int64_t>(value * scale);
+}
+
+std::optional<double> parse_percent(std::string_view text) {
+  if (!text.ends_with('%')) return std::nullopt;
+  text.remove_suffix(1);
+  double percent = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  return percent;
 }
 
 std::string with_thousands(std::int64_t number) {

@@ -45,4 +45,12 @@ constexpr std::string_view name_of(DType dtype) noexcept {
   return "?";
 }
 
+// The floating-point type that a config names; "auto" and whatever else is float32.
+constexpr DType compute_dtype_named(std::string_view name) noexcept {
+  for (const DType dtype : {DType::kBF16, DType::kF16}) {
+    if (name == name_of(dtype)) return dtype;
+  }
+  return DType::kF32;
+}
+
 }  // namespace snug

@@ -39,6 +39,8 @@ enum class RandomPurpose : std::uint32_t {
   kEvalVal = 4,     // (0, kEvalVal, sequence, iteration)
   kSample = 5,      // (position, kSample, sample index, 0)
   kTales = 6,       // (choice, kTales, tale, 0): the built-in corpus
+  // (element / 4, kRoundMoments, parameter index, iteration): AdamW's moments in bfloat16
+  kRoundMoments = 7,
   kDropout = 1 << 16
 };
 

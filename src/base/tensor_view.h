@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 
 #include "base/dtype.h"
 #include "base/shape.h"
@@ -25,6 +26,10 @@ struct TensorView {
   double* f64() const noexcept {
     assert(dtype == DType::kF64);
     return reinterpret_cast<double*>(data);
+  }
+  std::uint16_t* bf16() const noexcept {  // the elements' bits
+    assert(dtype == DType::kBF16);
+    return reinterpret_cast<std::uint16_t*>(data);
   }
   std::int32_t* i32() const noexcept {
     assert(dtype == DType::kI32);

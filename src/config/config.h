@@ -60,21 +60,29 @@ struct Config {
 
   // Snug's own
   std::int64_t seed = 1337;
-  std::int64_t eval_batch_size = 0;    // 0: batch_size
-  std::int64_t eval_block_size = 0;    // 0: block_size
-  bool grad_checkpoint = false;        // recompute every block in backward
-  std::int64_t checkpoint_blocks = 0;  // recompute the first n blocks in backward
-  std::int64_t loss_chunk = 0;         // rows of logits held at once; 0: chosen by the program
-  std::string memory_budget = "auto";  // 12GiB, 80%, auto
+  std::int64_t eval_batch_size = 0;         // 0: batch_size
+  std::int64_t eval_block_size = 0;         // 0: block_size
+  bool grad_checkpoint = false;             // recompute every block in backward
+  std::int64_t checkpoint_blocks = 0;       // recompute the first n blocks in backward
+  bool recompute_light = true;              // make norm outputs and GELU again in backward
+  std::int64_t loss_chunk = 0;              // rows of logits held at once; 0: chosen by the program
+  std::string optimizer_dtype = "float32";  // of AdamW's two moments
+  std::int64_t effective_batch = 0;         // 0: batch_size * gradient_accumulation_steps
+  std::int64_t eval_sequences = 0;          // 0: eval_iters * batch_size
+  std::string memory_budget = "auto";       // 12GiB, 80%, auto
+  std::string headroom = "0%";              // of the budget that stays free
+  std::string card;                         // plan for this card; empty: for this machine
+  bool fit = false;                         // apply the best fix
+  bool safest = false;                      // prefer the fewest bytes to the fewest seconds
   std::int64_t keep_checkpoints = 2;
   std::int64_t threads = 0;     // 0: all cores that this process may use
   std::int64_t vocab_size = 0;  // 0: from the data's meta.pkl, else 50304
   std::string color = "auto";   // auto, always, never
 };
 
-// Where a value came from: a default, a config file's line, the command line, a checkpoint.
+// Where a value came from: a default, a config file's line, the command line, a checkpoint, --fit.
 struct Origin {
-  enum class Kind { kDefault, kFile, kCommandLine, kCheckpoint } kind = Kind::kDefault;
+  enum class Kind { kDefault, kFile, kCommandLine, kCheckpoint, kFit } kind = Kind::kDefault;
   std::string file;  // kFile
   int line = 0;      // kFile
   std::string text;  // the source line (a long one cut around the value), or the argument
@@ -107,6 +115,16 @@ LoadedConfig load_config(Command command, std::span<const std::string> arguments
 // after a checkpoint has overridden model keys. What stays for the program to decide: device
 // "auto", vocab_size, loss_chunk and threads 0, memory_budget.
 void resolve(LoadedConfig& config);
+
+// A key with another value, written as Python writes it.
+struct Change {
+  std::string key, before, after;
+};
+// The fewest keys to set so that `config` resolves to `after`: derived values follow by themselves.
+std::vector<Change> changes_to(const LoadedConfig& config, const Config& after);
+
+// Tokens of one micro-batch; see the bounds in fields.cc.
+constexpr std::int64_t kMaxTokensPerBatch = std::int64_t{1} << 26;
 
 // A ConfigError that points at the line or argument that set `key`, in the usual look.
 [[noreturn]] void throw_config_error(const LoadedConfig& config, std::string_view key,

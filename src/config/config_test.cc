@@ -46,7 +46,7 @@ TEST(Arguments, WrongFormsShowTheRightOne) {
             "write it as one word: --batch_size=32");
   EXPECT_TRUE(has(argument_error({"batch_size=32"}), "write --batch_size=32"));
   EXPECT_TRUE(has(argument_error({"-batch_size=32"}), "write --batch_size=32"));
-  EXPECT_TRUE(has(argument_error({"--eval_only"}), "--eval_only=True"));
+  EXPECT_TRUE(has(argument_error({"--eval_only", "True"}), "--eval_only=True"));
   EXPECT_TRUE(has(argument_error({"batch_size"}), "write --batch_size=VALUE"));
   EXPECT_TRUE(has(argument_error({"--"}), "no setting is named"));
   EXPECT_TRUE(has(argument_error({"--=3"}), "no setting is named"));
@@ -55,6 +55,57 @@ TEST(Arguments, WrongFormsShowTheRightOne) {
   EXPECT_TRUE(has(argument_error({"--max_iters=abc"}), "max_iters = 'abc' is not a whole number"));
   EXPECT_TRUE(has(argument_error({"--max_iters=99999999999999999999"}), "does not fit 64 bits"));
   EXPECT_TRUE(has(argument_error({"--batch_size="}), "is not a whole number"));
+}
+
+TEST(Arguments, ASwitchAloneIsTrue) {
+  EXPECT_TRUE(load(Command::kTrain, {"--eval_only"}).values.eval_only);
+  EXPECT_TRUE(load(Command::kTrain, {"--fit", "--batch_size=3"}).values.fit);
+  EXPECT_EQ(load(Command::kTrain, {"--fit", "--batch_size=3"}).values.batch_size, 3);
+  EXPECT_FALSE(load(Command::kTrain, {"--fit", "--fit=False"}).values.fit);
+}
+
+TEST(Arguments, EffectiveBatchSetsTheAccumulation) {
+  const Config config = load(Command::kTrain, {"--effective_batch=96", "--batch_size=12"}).values;
+  EXPECT_EQ(config.gradient_accumulation_steps, 8);
+  const std::string error = argument_error({"--effective_batch=100", "--batch_size=12"});
+  EXPECT_TRUE(has(error,
+                  "effective_batch = 100 cannot be split into micro-batches of "
+                  "batch_size = 12"))
+      << error;
+  EXPECT_TRUE(has(error, "batch_size = 10 divides it; effective_batch = 108")) << error;
+  EXPECT_TRUE(has(argument_error({"--headroom=lots"}), "10%"));
+  EXPECT_TRUE(has(argument_error({"--headroom=100%"}), "between 0% and 100%"));
+  EXPECT_TRUE(has(argument_error({"--optimizer_dtype=int8"}), "float32, bfloat16"));
+}
+
+TEST(Changes, AreTheFewestThatLeadThere) {
+  const auto keys = [](const LoadedConfig& from, const Config& to) {
+    std::string text;
+    for (const Change& change : changes_to(from, to)) {
+      text += change.key + " " + change.before + ">" + change.after + " ";
+    }
+    return text;
+  };
+  const LoadedConfig config = load(Command::kTrain, {"--batch_size=12"});
+  Config next = config.values;
+  EXPECT_EQ(keys(config, next), "");
+  next.batch_size = next.eval_batch_size = 6;  // evaluation follows by itself
+  next.gradient_accumulation_steps = 80;
+  EXPECT_EQ(keys(config, next), "batch_size 12>6 gradient_accumulation_steps 40>80 ");
+  next = config.values;
+  next.grad_checkpoint = true;
+  next.checkpoint_blocks = 12;
+  EXPECT_EQ(keys(config, next), "grad_checkpoint False>True ");
+  const LoadedConfig all = load(Command::kTrain, {"--grad_checkpoint=True"});
+  next = all.values;
+  next.grad_checkpoint = false;
+  next.checkpoint_blocks = 5;
+  EXPECT_EQ(keys(all, next), "grad_checkpoint True>False checkpoint_blocks 12>5 ");
+  const LoadedConfig whole = load(Command::kTrain, {"--effective_batch=96", "--batch_size=12"});
+  next = whole.values;
+  next.batch_size = next.eval_batch_size = 8;
+  next.gradient_accumulation_steps = 12;
+  EXPECT_EQ(keys(whole, next), "batch_size 12>8 ");
 }
 
 TEST(Arguments, UnknownKeySuggestsTheNearest) {

@@ -32,6 +32,8 @@ std::string where(const Origin& origin) {
       return "command line: ";
     case Origin::Kind::kCheckpoint:
       return "checkpoint: ";
+    case Origin::Kind::kFit:
+      return "fit: ";
     case Origin::Kind::kDefault:
       break;
   }
@@ -107,6 +109,8 @@ std::string origin_name(const Origin& origin) {
       return shortened(printable(origin.text), kArgumentColumns);
     case Origin::Kind::kCheckpoint:
       return "checkpoint";
+    case Origin::Kind::kFit:
+      return "fit";
     case Origin::Kind::kDefault:
       break;
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -73,13 +72,23 @@ std::string check_color(const std::string& text) {
   return check_one_of(text, kAllowed);
 }
 
+std::string check_optimizer_dtype(const std::string& text) {
+  constexpr std::array<std::string_view, 2> kAllowed = {"float32", "bfloat16"};
+  return check_one_of(text, kAllowed);
+}
+
+std::string check_headroom(const std::string& text) {
+  if (const auto percent = parse_percent(text)) {
+    return *percent >= 0 && *percent < 100 ? "" : "a headroom lies between 0% and 100%";
+  }
+  return parse_bytes(text) ? "" : "write a share such as 10%, or a size such as 512MiB";
+}
+
 std::string check_memory_budget(const std::string& text) {
   if (text == "auto") return "";
   if (text.ends_with('%')) {
-    double percent = 0;
-    const char* end = text.data() + text.size() - 1;
-    const auto [stop, error] = std::from_chars(text.data(), end, percent);
-    if (error == std::errc() && stop == end && percent > 0 && percent <= 100) return "";
+    const auto percent = parse_percent(text);
+    if (percent && *percent > 0 && *percent <= 100) return "";
     return "a share of the memory is written as 80%, above 0% and up to 100%";
   }
   const auto bytes = parse_bytes(text);

@@ -44,5 +44,7 @@ std::string check_device(const std::string& text);
 std::string check_dtype(const std::string& text);
 std::string check_color(const std::string& text);
 std::string check_memory_budget(const std::string& text);
+std::string check_headroom(const std::string& text);
+std::string check_optimizer_dtype(const std::string& text);
 
 }  // namespace snug

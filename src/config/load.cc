@@ -71,6 +71,15 @@ void read_setting(LoadedConfig& config, const std::string& argument, std::size_t
   config.origins[key] = std::move(origin);
 }
 
+// `--fit` alone means `--fit=True`.
+bool is_bare_flag(std::span<const std::string> arguments, std::size_t at) {
+  const std::string& argument = arguments[at];
+  if (!argument.starts_with(kDashes) || argument.find('=') != argument.npos) return false;
+  const Field* field = find_field(argument.substr(kDashes.size()));
+  if (!field || !field->is_bool()) return false;
+  return at + 1 == arguments.size() || !read_literal(arguments[at + 1]);
+}
+
 // An argument with one dash, without dashes, or without '='.
 [[noreturn]] void fail_form(std::span<const std::string> arguments, std::size_t at) {
   const std::string& argument = arguments[at];
@@ -109,6 +118,8 @@ void read_argument(LoadedConfig& config, PythonReader& reader,
   const std::size_t equals = argument.find('=');
   if (argument.starts_with(kDashes) && equals != argument.npos) {
     read_setting(config, argument, equals);
+  } else if (is_bare_flag(arguments, at)) {
+    read_setting(config, argument + "=True", argument.size());
   } else if (argument.starts_with('-') || equals != argument.npos) {
     fail_form(arguments, at);
   } else {

@@ -13,9 +13,6 @@
 namespace snug {
 namespace {
 
-// Tokens of one micro-batch; see the bounds in fields.cc.
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 26;
-
 void notice_once(LoadedConfig& config, std::string notice) {
   auto& notices = config.notices;
   if (std::find(notices.begin(), notices.end(), notice) == notices.end()) {
@@ -62,7 +59,7 @@ void derive_from(LoadedConfig& config, std::int64_t Config::*member, std::int64_
 void derive_dtype(LoadedConfig& config) {
   const Field& field = field_of(&Config::dtype);
   if (config.values.dtype != "auto" && !is_derived(config, field)) return;
-  const bool cuda = config.values.device.starts_with("cuda");
+  const bool cuda = config.values.device.starts_with("cuda") || !config.values.card.empty();
   set_derived(config, field, std::string(cuda ? "bfloat16" : "float32"));
 }
 
@@ -85,6 +82,24 @@ void derive_checkpoint_blocks(LoadedConfig& config) {
                                    values.n_layer));
   }
   set_derived(config, field, values.n_layer);
+}
+
+std::int64_t nearest_divisor(std::int64_t whole, std::int64_t wish);
+
+// A wanted effective batch makes the accumulation; it never changes the micro-batch by itself.
+void derive_accumulation(LoadedConfig& config) {
+  const Config& values = config.values;
+  if (values.effective_batch == 0) return;
+  const std::int64_t whole = values.effective_batch, micro = values.batch_size;
+  if (whole % micro != 0) {
+    const std::int64_t up = (whole + micro - 1) / micro * micro;
+    fail(config, {&Config::effective_batch, &Config::batch_size},
+         fmt::format("effective_batch = {} cannot be split into micro-batches of batch_size = {}",
+                     whole, micro),
+         fmt::format("batch_size = {} divides it; effective_batch = {} would be {} micro-batches",
+                     nearest_divisor(whole, micro), up, up / micro));
+  }
+  set_derived(config, field_of(&Config::gradient_accumulation_steps), whole / micro);
 }
 
 // The divisor of `whole` nearest to `wish`; the smaller one of two equally near.
@@ -129,19 +144,19 @@ void check_eval_block(const LoadedConfig& config) {
 void check_tokens(const LoadedConfig& config) {
   const Config& values = config.values;
   const std::int64_t tokens = values.batch_size * values.block_size;
-  if (tokens > kMaxTokens) {
+  if (tokens > kMaxTokensPerBatch) {
     fail(config, {&Config::batch_size, &Config::block_size},
          fmt::format("batch_size = {} times block_size = {} is {} tokens at once",
                      values.batch_size, values.block_size, with_thousands(tokens)),
          fmt::format(
              "at most {} go together: a smaller batch with more accumulation trains the same",
-             with_thousands(kMaxTokens)));
+             with_thousands(kMaxTokensPerBatch)));
   }
-  if (values.eval_batch_size * values.eval_block_size > kMaxTokens) {
+  if (values.eval_batch_size * values.eval_block_size > kMaxTokensPerBatch) {
     fail(config, {&Config::eval_batch_size, &Config::eval_block_size},
          fmt::format("an evaluation batch of {} x {} tokens is too large", values.eval_batch_size,
                      values.eval_block_size),
-         fmt::format("at most {} tokens go together", with_thousands(kMaxTokens)));
+         fmt::format("at most {} tokens go together", with_thousands(kMaxTokensPerBatch)));
   }
   std::int64_t total = 0;
   if (__builtin_mul_overflow(tokens * values.gradient_accumulation_steps, values.max_iters + 1,
@@ -193,6 +208,7 @@ void resolve(LoadedConfig& config) {
   apply_pretrained(config);
   derive_from(config, &Config::eval_batch_size, &Config::batch_size);
   derive_from(config, &Config::eval_block_size, &Config::block_size);
+  derive_accumulation(config);
   derive_dtype(config);
   derive_checkpoint_blocks(config);
   check_heads(config);
