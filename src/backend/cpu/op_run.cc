@@ -130,17 +130,38 @@ void run_gradient_norm(const OpRun& r) {
   *r.executor.view(r.op.writes[0]).f64() = std::sqrt(sum) * r.context.gradient_scale;
 }
 
-void run_adamw(const OpRun& r) {
-  const double norm = *r.executor.view(r.op.reads[4]).f64();
-  if (!std::isfinite(norm)) return;
+template <class Moment>
+AdamWOn<Moment> adamw_on(const OpRun& r, double norm, Moment* m, Moment* v) {
   const StepContext& c = r.context;
   // As torch.nn.utils.clip_grad_norm_ does it.
   const double clip = c.gradient_clip > 0 ? std::min(1.0, c.gradient_clip / (norm + 1e-6)) : 1.0;
   const auto t = static_cast<double>(c.update_count);
-  r.kernels().adamw({r.tensor(r.op.writes[0]).shape.element_count(), r.write(0), r.read(1),
-                     r.write(1), r.write(2), static_cast<float>(c.gradient_scale * clip),
-                     c.learning_rate, c.beta1, c.beta2, c.epsilon, r.op.weight_decay,
-                     1 - std::pow(c.beta1, t), 1 - std::pow(c.beta2, t)});
+  return {r.tensor(r.op.writes[0]).shape.element_count(),
+          r.write(0),
+          r.read(1),
+          m,
+          v,
+          static_cast<float>(c.gradient_scale * clip),
+          c.learning_rate,
+          c.beta1,
+          c.beta2,
+          c.epsilon,
+          r.op.weight_decay,
+          1 - std::pow(c.beta1, t),
+          1 - std::pow(c.beta2, t)};
+}
+
+void run_adamw(const OpRun& r) {
+  const double norm = *r.executor.view(r.op.reads[4]).f64();
+  if (!std::isfinite(norm)) return;
+  const TensorView m = r.executor.view(r.op.writes[1]), v = r.executor.view(r.op.writes[2]);
+  if (m.dtype == DType::kBF16) {
+    const MomentRounding rounding{r.context.seed, static_cast<std::uint32_t>(r.op.parameter_index),
+                                  static_cast<std::uint32_t>(r.context.iteration)};
+    r.kernels().adamw_bf16({adamw_on(r, norm, m.bf16(), v.bf16()), rounding});
+  } else {
+    r.kernels().adamw(adamw_on(r, norm, m.f32(), v.f32()));
+  }
 }
 
 void run_by_host(const OpRun&) {}  // checkpoints are read and written by the training loop

@@ -1,24 +1,53 @@
-// The optimizer's two kernels: the AdamW update, in PyTorch's order of operations, and the sum of
-// squares that the gradient's norm comes from.
+// The optimizer's kernels: the AdamW update, in PyTorch's order of operations, with its moments in
+// float or in bfloat16; and the sum of squares that the gradient's norm comes from.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/adamw.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target.h:
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
+#include "backend/cpu/kernels/bf16-inl.h"
 #include "backend/cpu/kernels/chunks.h"
 #include "backend/cpu/kernels/fast_kernels.h"
+#include "backend/cpu/kernels/philox-inl.h"
 #include "backend/cpu/kernels/vectors-inl.h"
+#include "base/philox.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace snug::cpu::HWY_NAMESPACE {
 
-// Elements [begin, end). Scalars are made in double and rounded once, as PyTorch passes Python's
-// numbers to its kernels.
-void adamw_range(const AdamW& op, std::int64_t begin, std::int64_t end) {
+// A moment in its own type; `random` is below 2^16.
+template <class D>
+HWY_INLINE void store_moment(hn::Vec<D> x, hn::VFromD<hn::RebindToUnsigned<D>> /*random*/, D d,
+                             float* p, std::int64_t count) {
+  store_upto(x, d, p, count);
+}
+
+template <class D>
+HWY_INLINE void store_moment(hn::Vec<D> x, hn::VFromD<hn::RebindToUnsigned<D>> random, D d,
+                             std::uint16_t* p, std::int64_t count) {
+  store_rounded_upto(x, random, d, p, count);
+}
+
+// The words of MomentRounding: dropout's generator with another purpose, and the parameter for the
+// sequence.
+HWY_INLINE DropoutStream rounding_stream(const MomentRounding& rounding) {
+  return dropout_stream({.seed = rounding.seed,
+                         .site = static_cast<std::uint32_t>(RandomPurpose::kRoundMoments),
+                         .iteration = rounding.iteration,
+                         .first_sequence = rounding.parameter},
+                        0);
+}
+
+// Elements [begin, end), begin a multiple of 4. Op is AdamW or AdamWBf16. Scalars are made in
+// double and rounded once, as PyTorch passes Python's numbers to its kernels.
+template <class Op>
+HWY_INLINE void update_range(const Op& op, std::int64_t begin, std::int64_t end) {
   const hn::ScalableTag<float> d;
+  const hn::RebindToUnsigned<decltype(d)> d32;
   const std::int64_t lanes = lane_count(d);
   const auto set = [&](double value) HWY_ATTR { return hn::Set(d, static_cast<float>(value)); };
   const double learning_rate = op.learning_rate;
@@ -28,7 +57,10 @@ void adamw_range(const AdamW& op, std::int64_t begin, std::int64_t end) {
   const auto beta2 = set(op.beta2), epsilon = set(op.epsilon);
   const auto root_correction2 = set(std::sqrt(static_cast<double>(op.correction2)));
   const auto step = set(learning_rate / op.correction1);
-  for (std::int64_t i = begin, rest = end - begin; rest > 0; i += lanes, rest -= lanes) {
+  // Left to the compiler it is called, not inlined, and the scalars above are loaded each time.
+  const auto update_vector = [&](std::int64_t i, auto random) HWY_ATTR
+      __attribute__((always_inline)) {
+    const std::int64_t rest = end - i;
     const auto g = hn::Mul(load_upto(d, op.gradients + i, rest), gradient_scale);
     const auto w = load_upto(d, op.weights + i, rest);
     auto m = load_upto(d, op.m + i, rest);
@@ -38,9 +70,28 @@ void adamw_range(const AdamW& op, std::int64_t begin, std::int64_t end) {
     const auto denominator = hn::Add(hn::Div(hn::Sqrt(v), root_correction2), epsilon);
     const auto update = hn::Div(hn::Mul(step, m), denominator);
     store_upto(hn::MulSub(w, keep, update), d, op.weights + i, rest);
-    store_upto(m, d, op.m + i, rest);
-    store_upto(v, d, op.v + i, rest);
+    store_moment(m, hn::And(random, hn::Set(d32, 0xFFFF)), d, op.m + i, rest);
+    store_moment(v, hn::ShiftRight<16>(random), d, op.v + i, rest);
+  };
+  if constexpr (std::is_same_v<Op, AdamWBf16>) {
+    const DropoutStream stream = rounding_stream(op.rounding);
+    for (std::int64_t i = begin; i < end; i += 2 * lanes) {
+      hn::Vec<decltype(d32)> low, high;
+      philox_pair(d32, stream, static_cast<std::uint64_t>(i), low, high);
+      update_vector(i, low);
+      if (i + lanes < end) update_vector(i + lanes, high);
+    }
+  } else {
+    for (std::int64_t i = begin; i < end; i += lanes) update_vector(i, hn::Zero(d32));
   }
+}
+
+void adamw_range(const AdamW& op, std::int64_t begin, std::int64_t end) {
+  update_range(op, begin, end);
+}
+
+void adamw_bf16_range(const AdamWBf16& op, std::int64_t begin, std::int64_t end) {
+  update_range(op, begin, end);
 }
 
 // One block of at most kSquareBlock floats. The square of a float is exact in double, so the tail
@@ -74,11 +125,18 @@ HWY_AFTER_NAMESPACE();
 namespace snug::cpu {
 
 HWY_EXPORT(adamw_range);
+HWY_EXPORT(adamw_bf16_range);
 HWY_EXPORT(square_block);
 
 void adamw_fast(const AdamW& op) noexcept {
   for_each_chunk(op.count, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(adamw_range)(op, begin, end);
+  });
+}
+
+void adamw_bf16_fast(const AdamWBf16& op) noexcept {
+  for_each_chunk(op.count, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(adamw_bf16_range)(op, begin, end);
   });
 }
 

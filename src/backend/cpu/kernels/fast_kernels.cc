@@ -22,6 +22,7 @@ const KernelTable& fast_kernels() {
       .attention_decode = attention_decode_fast,
       .cross_entropy = cross_entropy_fast,
       .adamw = adamw_fast,
+      .adamw_bf16 = adamw_bf16_fast,
       .sum_of_squares = sum_of_squares_fast,
   };
   return kTable;

@@ -33,6 +33,7 @@ void cross_entropy_fast(const CrossEntropy& op) noexcept;
 
 // adamw.cc
 void adamw_fast(const AdamW& op) noexcept;
+void adamw_bf16_fast(const AdamWBf16& op) noexcept;
 double sum_of_squares_fast(const float* x, std::int64_t count, double* scratch) noexcept;
 
 }  // namespace snug::cpu

@@ -149,19 +149,39 @@ struct CrossEntropy {
   bool want_gradient;
 };
 
-struct AdamW {
+// PyTorch's AdamW, in its order: w -= lr * wd * w; m = lerp; v = beta2 v + (1 - beta2) g^2;
+// w -= lr / correction1 * m / (sqrt(v) / sqrt(correction2) + eps).
+template <class Moment>
+struct AdamWOn {
   std::int64_t count;
   float* weights;
   const float* gradients;  // summed, not yet scaled
-  float* m;
-  float* v;
+  Moment* m;
+  Moment* v;
   float gradient_scale;  // 1 / (sequences * T) times the clip coefficient
   double learning_rate, beta1, beta2, epsilon, weight_decay;
   double correction1, correction2;  // 1 - beta^t
 };
 
-// PyTorch's AdamW, in its order: w -= lr * wd * w; m = lerp; v = beta2 v + (1 - beta2) g^2;
-// w -= lr / correction1 * m / (sqrt(v) / sqrt(correction2) + eps).
+using AdamW = AdamWOn<float>;
+
+// The random bits that round element e of a parameter: word e % 4 of
+// philox(seed, {e / 4, RandomPurpose::kRoundMoments, parameter, iteration}), e < 2^34. Its low half
+// rounds m, its high half v.
+struct MomentRounding {
+  std::uint64_t seed = 0;
+  std::uint32_t parameter = 0;  // index in ModelSpec::parameters
+  std::uint32_t iteration = 0;
+};
+
+// m and v hold the bits of bfloat16. They are widened, updated in float as above, and the weight is
+// moved by the float m and v; only what is kept for the next update is rounded, by round_to_bf16()
+// of bf16.h: stochastically, because an update smaller than half a step, 0.2% to 0.4%, is lost when
+// rounding to the nearest. With beta2 = 0.999 v would stop at a fifth to a third of a constant g^2,
+// and would never shrink.
+struct AdamWBf16 : AdamWOn<std::uint16_t> {
+  MomentRounding rounding;
+};
 
 struct KernelTable {
   void (*embed)(const Embed&) noexcept;
@@ -179,6 +199,7 @@ struct KernelTable {
   void (*attention_decode)(const AttentionDecode&) noexcept;
   void (*cross_entropy)(const CrossEntropy&) noexcept;
   void (*adamw)(const AdamW&) noexcept;
+  void (*adamw_bf16)(const AdamWBf16&) noexcept;
   // Sum of squares in double: fixed blocks, their sums added in order. One double of scratch per
   // kSquareBlock elements, rounded up.
   double (*sum_of_squares)(const float* x, std::int64_t count, double* scratch) noexcept;

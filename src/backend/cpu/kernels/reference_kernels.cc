@@ -22,6 +22,7 @@ const KernelTable& reference_kernels() {
       .attention_decode = reference::attention_decode,
       .cross_entropy = reference::cross_entropy,
       .adamw = reference::adamw,
+      .adamw_bf16 = reference::adamw_bf16,
       .sum_of_squares = reference::sum_of_squares,
   };
   return kTable;

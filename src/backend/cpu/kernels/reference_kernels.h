@@ -34,6 +34,7 @@ void cross_entropy(const CrossEntropy& op) noexcept;
 
 // reference_adamw.cc
 void adamw(const AdamW& op) noexcept;
+void adamw_bf16(const AdamWBf16& op) noexcept;
 double sum_of_squares(const float* x, std::int64_t count, double* scratch) noexcept;
 
 }  // namespace snug::cpu::reference
