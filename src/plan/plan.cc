@@ -41,6 +41,12 @@ void add_timeline(const Program& program, const std::vector<Block>& blocks, Plan
 
 }  // namespace
 
+std::int64_t most_live_bytes(const Program& program) {
+  Plan plan;
+  add_timeline(program, live_blocks(program), plan);
+  return plan.lower_bound_bytes;
+}
+
 Plan make_plan(const Program& program) {
   const std::vector<Block> blocks = live_blocks(program);
   Plan plan;

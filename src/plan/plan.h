@@ -38,6 +38,9 @@ struct Plan {
   }
 };
 
+// Plan::lower_bound_bytes alone, without placing anything.
+std::int64_t most_live_bytes(const Program& program);
+
 // Throws InternalError when a tensor is touched outside its lifetime.
 Plan make_plan(const Program& program);
 

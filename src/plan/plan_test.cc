@@ -18,6 +18,7 @@ class FakeTarget : public Target {
     return op.kind == OpKind::kAttention || op.kind == OpKind::kLinear ? 10000 : 0;
   }
   std::int64_t overhead_bytes(const Program&) const override { return 0; }
+  DType compute_dtype(DType wanted) const override { return wanted; }
 };
 
 struct NamedShape {
@@ -36,6 +37,12 @@ std::vector<NamedShape> shapes() {
       {"large evaluation", 2, 64, 65, {2, 1, 64, 64, 64, 0, 0, 0.1}},
       {"tiny", 1, 8, 11, {1, 1, 3, 1, 3, 0, 0, 0.1}},
   };
+  const std::size_t count = all.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    all.push_back(all[i]);  // the same in 16 bits, keeping all
+    all.back().shape.compute = DType::kBF16;
+    all.back().shape.recompute_light = false;
+  }
   return all;
 }
 
@@ -58,7 +65,8 @@ TEST(Plan, PacksOurProgramsWithinTwoPercentOfTheLowerBound) {
     verify_plan(program, plan);
     EXPECT_LE(plan.packing_ratio(), 1.02) << s.name;
     RecordProperty(s.name, std::to_string(plan.packing_ratio()));
-    const Program sampling = build_sampling_program(model, s.shape.block_size, FakeTarget());
+    const Program sampling =
+        build_sampling_program(model, s.shape.block_size, DType::kF32, FakeTarget());
     const Plan sampling_plan = make_plan(sampling);
     verify_plan(sampling, sampling_plan);
     EXPECT_LE(sampling_plan.packing_ratio(), 1.02) << s.name;
@@ -94,6 +102,62 @@ TEST(Plan, CheckpointedBlocksKeepOneTensorEach) {
   EXPECT_GE(saved, 6 * 9 * unit);
   EXPECT_LE(saved, 6 * 9 * unit + 6 * unit / 2);
   EXPECT_LT(peak(12), peak(6));
+}
+
+// What one more layer adds at the peak, in bytes of activations.
+std::int64_t per_layer(NamedShape s) {
+  const auto peak = [&](std::int64_t layers) {
+    s.layers = layers;
+    s.shape.checkpoint_blocks = s.shape.checkpoint_blocks > 0 ? layers : 0;
+    const ModelSpec model = model_of(s);
+    const Plan plan = make_plan(build_training_program(model, s.shape, FakeTarget()));
+    const RoleBytes& roles = plan.steps[plan.peak_step].by_role;
+    return roles[static_cast<std::size_t>(Role::kActivations)];
+  };
+  return peak(12) - peak(11);
+}
+
+// The bounds of the design, with 16-bit arithmetic: 24 BTC bytes per layer, 2 BTC if checkpointed.
+TEST(Plan, SixteenBitLayersKeepWhatTheDesignAllows) {
+  NamedShape s = shapes()[0];
+  s.shape = {16, 32, 1024, 16, 1024, 0, 0, 0.1};
+  const std::int64_t unit = std::int64_t{16} * 1024 * 768;          // BTC
+  EXPECT_EQ(per_layer(s), 40 * unit + unit / 768 * (16 + 4 * 96));  // float32, for comparison
+  s.shape.compute = DType::kBF16;
+  const std::int64_t statistics = unit / 768 * (16 + 4 * 96);  // 96 heads of 8 in model_of
+  EXPECT_EQ(per_layer(s), 20 * unit + statistics);
+  EXPECT_LE(per_layer(s), 24 * unit);
+  s.shape.recompute_light = false;
+  EXPECT_EQ(per_layer(s), 32 * unit + statistics);
+  s.shape.checkpoint_blocks = 12;
+  EXPECT_EQ(per_layer(s), 2 * unit);
+}
+
+TEST(Plan, SixteenBitArithmeticKeepsFloat32WeightsBesideItsCopies) {
+  NamedShape s = shapes()[0];
+  const ModelSpec model = model_of(s);
+  const auto role = [&](Role wanted) {
+    const Program program = build_training_program(model, s.shape, FakeTarget());
+    std::int64_t bytes = 0;
+    for (const Tensor& tensor : program.tensors) {
+      if (tensor.role == wanted) bytes += tensor.byte_count();
+    }
+    return bytes;
+  };
+  const std::int64_t count = model.parameter_count();
+  EXPECT_EQ(role(Role::kWeights), 4 * count);
+  EXPECT_EQ(role(Role::kOptimizerState), 8 * count);
+  s.shape.compute = DType::kBF16;
+  s.shape.moments = DType::kBF16;
+  std::int64_t matrices = 0;
+  for (const ParameterSpec& p : model.parameters) {
+    if (p.shape.rank() == 2) matrices += p.shape.element_count();
+  }
+  EXPECT_EQ(role(Role::kWeights), 4 * count + 2 * matrices);
+  EXPECT_EQ(role(Role::kOptimizerState), 4 * count);
+  // Without training there is nothing to be exact for: matrices once, in 16 bits.
+  s.shape.eval_only = true;
+  EXPECT_EQ(role(Role::kWeights), 4 * (count - matrices) + 2 * matrices);
 }
 
 TEST(Plan, EvaluationAloneNeedsNoTrainingState) {

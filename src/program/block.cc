@@ -32,7 +32,7 @@ TensorId BlockEmitter::make(const char* name, std::int64_t width) {
 }
 
 TensorId BlockEmitter::make_stat(const char* name) {
-  return builder_.activation(prefix_ + name, {B_, T_});
+  return builder_.statistic(prefix_ + name, {B_, T_});
 }
 
 TensorId BlockEmitter::norm(const char* name, TensorId x, TensorId* mean, TensorId* rstd) {
@@ -64,7 +64,7 @@ TensorId BlockEmitter::attention(TensorId qkv, TensorId* lse) {
   Op op{OpKind::kAttention, label("attn"), {qkv}, {out, kNoTensor}};
   op.head_count = heads;
   if (training()) {
-    *lse = builder_.activation(prefix_ + "attn.lse", {B_, heads, T_});
+    *lse = builder_.statistic(prefix_ + "attn.lse", {B_, heads, T_});
     op.writes[1] = *lse;
     op.dropout_site = site(kAttentionPlace);
   }
@@ -90,11 +90,13 @@ TensorId BlockEmitter::residual(const char* name, TensorId stream, TensorId bran
 
 void BlockEmitter::forward_to_fc(SavedBlock& s) {
   const TensorId normed = norm("ln_1", s.input, &s.mean1, &s.rstd1);
+  if (keep_all_) s.normed1 = normed;
   s.qkv = linear("attn.c_attn", normed, 3 * C_, "attn.qkv");
   s.attended = attention(s.qkv, &s.lse);
   const TensorId branch = linear("attn.c_proj", s.attended, C_, "attn.branch");
   s.middle = residual("middle", s.input, branch, kProjectionPlace);
   const TensorId normed2 = norm("ln_2", s.middle, &s.mean2, &s.rstd2);
+  if (keep_all_) s.normed2 = normed2;
   s.fc = linear("mlp.c_fc", normed2, 4 * C_, "mlp.fc");
 }
 
@@ -104,6 +106,7 @@ TensorId BlockEmitter::forward(TensorId input, SavedBlock* saved) {
   forward_to_fc(s);
   const TensorId activated = training() ? make("mlp.gelu", 4 * C_) : s.fc;
   builder_.emit({OpKind::kGelu, label("mlp.gelu"), {s.fc}, {activated}});
+  if (keep_all_) s.activated = activated;
   const TensorId branch = linear("mlp.c_proj", activated, C_, "mlp.branch");
   if (saved != nullptr) *saved = s;
   return residual("out", s.middle, branch, kMlpPlace);

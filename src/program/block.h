@@ -6,8 +6,8 @@
 
 namespace snug {
 
-// What backward needs of a block's forward. Everything else is made again from these, at the cost
-// of elementwise work only: 10 BTC elements where PyTorch eager keeps 16.
+// What backward needs of a block's forward: 10 BTC elements where PyTorch eager keeps 16. The last
+// three, 6 BTC more, are kept only if asked for; else they are made again by elementwise work.
 struct SavedBlock {
   TensorId input = kNoTensor;     // (B, T, C), ln_1's input
   TensorId mean1 = kNoTensor;     // (B, T)
@@ -18,7 +18,10 @@ struct SavedBlock {
   TensorId middle = kNoTensor;    // (B, T, C), ln_2's input
   TensorId mean2 = kNoTensor;
   TensorId rstd2 = kNoTensor;
-  TensorId fc = kNoTensor;  // (B, T, 4C), GELU's input
+  TensorId fc = kNoTensor;         // (B, T, 4C), GELU's input
+  TensorId normed1 = kNoTensor;    // (B, T, C), attn.c_attn's input
+  TensorId normed2 = kNoTensor;    // (B, T, C), mlp.c_fc's input
+  TensorId activated = kNoTensor;  // (B, T, 4C), mlp.c_proj's input
 };
 
 class BlockEmitter {
@@ -33,6 +36,8 @@ class BlockEmitter {
   // Emits into the builder's current phase.
   BlockEmitter(ProgramBuilder& builder, std::int64_t layer, Mode mode);
 
+  // Backward finds norm outputs and GELU as forward left them, instead of making them again.
+  void keep_all(bool keep) { keep_all_ = keep; }
   void set_cache(TensorId keys, TensorId values) { keys_ = keys, values_ = values; }
 
   // The whole block; the result is the stream behind it.
@@ -59,6 +64,7 @@ class BlockEmitter {
 
   void forward_to_fc(SavedBlock& s);
   TensorId norm_again(const char* name, TensorId x, TensorId mean, TensorId rstd);
+  TensorId gelu_again(TensorId fc);
   TensorId branch_gradient(TensorId dstream, Place place);
   void linear_dw(const char* name, TensorId dy, TensorId x);
   TensorId linear_dx(const char* name, TensorId dy, std::int64_t width, const char* out_name);
@@ -69,6 +75,7 @@ class BlockEmitter {
   std::string prefix_;  // "h.3."
   std::int64_t layer_, B_, T_, C_;
   Mode mode_;
+  bool keep_all_ = false;
   TensorId keys_ = kNoTensor, values_ = kNoTensor;
 };
 

@@ -15,6 +15,12 @@ TensorId BlockEmitter::norm_again(const char* name, TensorId x, TensorId mean, T
   return y;
 }
 
+TensorId BlockEmitter::gelu_again(TensorId fc) {
+  const TensorId activated = make("mlp.gelu", 4 * C_);
+  builder_.emit({OpKind::kGelu, label("mlp.gelu again"), {fc}, {activated}});
+  return activated;
+}
+
 TensorId BlockEmitter::branch_gradient(TensorId dstream, Place place) {
   if (site(place) == 0) return dstream;
   const TensorId dbranch = make("dbranch", C_);
@@ -55,12 +61,11 @@ void BlockEmitter::norm_backward(const char* name, TensorId dy, TensorId x, Tens
 
 void BlockEmitter::backward(const SavedBlock& s, TensorId dstream) {
   const TensorId dmlp = branch_gradient(dstream, kMlpPlace);
-  const TensorId activated = make("mlp.gelu", 4 * C_);
-  builder_.emit({OpKind::kGelu, label("mlp.gelu again"), {s.fc}, {activated}});
-  linear_dw("mlp.c_proj", dmlp, activated);
+  linear_dw("mlp.c_proj", dmlp, s.activated != kNoTensor ? s.activated : gelu_again(s.fc));
   const TensorId dfc = linear_dx("mlp.c_proj", dmlp, 4 * C_, "mlp.dfc");
   builder_.emit({OpKind::kGeluBackward, label("mlp.gelu backward"), {s.fc, dfc}, {dfc}});
-  linear_dw("mlp.c_fc", dfc, norm_again("ln_2", s.middle, s.mean2, s.rstd2));
+  linear_dw("mlp.c_fc", dfc,
+            s.normed2 != kNoTensor ? s.normed2 : norm_again("ln_2", s.middle, s.mean2, s.rstd2));
   const TensorId dnormed2 = linear_dx("mlp.c_fc", dfc, C_, "ln_2.dout");
   norm_backward("ln_2", dnormed2, s.middle, s.mean2, s.rstd2, dstream);
 
@@ -75,7 +80,8 @@ void BlockEmitter::backward(const SavedBlock& s, TensorId dstream) {
   op.head_count = builder_.model().n_head;
   op.dropout_site = site(kAttentionPlace);
   builder_.emit(std::move(op));
-  linear_dw("attn.c_attn", dqkv, norm_again("ln_1", s.input, s.mean1, s.rstd1));
+  linear_dw("attn.c_attn", dqkv,
+            s.normed1 != kNoTensor ? s.normed1 : norm_again("ln_1", s.input, s.mean1, s.rstd1));
   const TensorId dnormed1 = linear_dx("attn.c_attn", dqkv, C_, "ln_1.dout");
   norm_backward("ln_1", dnormed1, s.input, s.mean1, s.rstd1, dstream);
 }

@@ -11,27 +11,41 @@ namespace {
 
 constexpr std::string_view kPrefix = "transformer.";
 
+// Norm weights and biases are few and touched elementwise: they stay float32.
+DType dtype_of(const ParameterSpec& parameter, DType compute) {
+  return parameter.shape.rank() > 1 ? compute : DType::kF32;
+}
+
 }  // namespace
 
-ProgramBuilder::ProgramBuilder(const ModelSpec& model, const Target& target)
-    : model_(model), target_(target) {
+ProgramBuilder::ProgramBuilder(const ModelSpec& model, const Target& target, DType wanted)
+    : model_(model), target_(target), compute_(target.compute_dtype(wanted)) {
   program_.threads = target.threads();
 }
 
 void ProgramBuilder::add_weights() {
   for (const ParameterSpec& p : model_.parameters) {
-    program_.weights.push_back(add({p.name, p.shape, DType::kF32, Role::kWeights, Lifetime::kRun}));
+    program_.weights.push_back(
+        add({p.name, p.shape, dtype_of(p, compute_), Role::kWeights, Lifetime::kRun}));
   }
+  program_.compute_weights = program_.weights;
 }
 
-void ProgramBuilder::add_training_state() {
+void ProgramBuilder::add_training_state(DType moments) {
   for (const ParameterSpec& p : model_.parameters) {
+    const TensorId weight = add({p.name, p.shape, DType::kF32, Role::kWeights, Lifetime::kRun});
+    const DType computed = dtype_of(p, compute_);
+    program_.weights.push_back(weight);
+    program_.compute_weights.push_back(
+        computed == DType::kF32 ? weight
+                                : add({fmt::format("{}.{}", p.name, name_of(computed)), p.shape,
+                                       computed, Role::kWeights, Lifetime::kRun}));
     program_.gradients.push_back(
         add({p.name + ".grad", p.shape, DType::kF32, Role::kGradients, Lifetime::kIteration}));
     program_.first_moments.push_back(
-        add({p.name + ".exp_avg", p.shape, DType::kF32, Role::kOptimizerState, Lifetime::kRun}));
+        add({p.name + ".exp_avg", p.shape, moments, Role::kOptimizerState, Lifetime::kRun}));
     program_.second_moments.push_back(
-        add({p.name + ".exp_avg_sq", p.shape, DType::kF32, Role::kOptimizerState, Lifetime::kRun}));
+        add({p.name + ".exp_avg_sq", p.shape, moments, Role::kOptimizerState, Lifetime::kRun}));
   }
 }
 
@@ -45,7 +59,7 @@ TensorId ProgramBuilder::find(std::string_view short_name, const std::vector<Ten
 }
 
 TensorId ProgramBuilder::weight(std::string_view short_name) const {
-  return find(short_name, program_.weights);
+  return find(short_name, program_.compute_weights);
 }
 
 TensorId ProgramBuilder::gradient(std::string_view short_name) const {
@@ -53,12 +67,17 @@ TensorId ProgramBuilder::gradient(std::string_view short_name) const {
 }
 
 TensorId ProgramBuilder::add(Tensor tensor) {
+  tensor.space = target_.space();
   program_.tensors.push_back(std::move(tensor));
   return static_cast<TensorId>(program_.tensors.size() - 1);
 }
 
 TensorId ProgramBuilder::activation(std::string name, Shape shape, Role role) {
-  return add({std::move(name), shape, DType::kF32, role, Lifetime::kOps});
+  return add({std::move(name), shape, compute_, role, Lifetime::kOps});
+}
+
+TensorId ProgramBuilder::statistic(std::string name, Shape shape) {
+  return add({std::move(name), shape, DType::kF32, Role::kActivations, Lifetime::kOps});
 }
 
 Phase& ProgramBuilder::begin_phase(PhaseKind kind, bool in_iteration, std::int64_t batch_size,

@@ -12,23 +12,30 @@ namespace snug {
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(const ModelSpec& model, const Target& target);
+  // `wanted` is the precision of the arithmetic; the target has the last word.
+  ProgramBuilder(const ModelSpec& model, const Target& target, DType wanted);
 
   const ModelSpec& model() const { return model_; }
+  DType compute() const { return compute_; }
 
-  // Weights alone (sampling), or also gradients and AdamW's two moments (training).
+  // Inference: every weight once, matrices in the precision of the arithmetic.
   void add_weights();
-  void add_training_state();
+  // Training: float32 weights, gradients and AdamW's two moments; where the arithmetic is in 16
+  // bits, also a copy of every matrix for it.
+  void add_training_state(DType moments);
 
-  // The weight or gradient of a parameter by its short name, "h.3.mlp.c_fc.bias", without nanoGPT's
-  // "transformer." in front; kNoTensor for a bias of a model without biases. Throws InternalError
-  // for any other name that the model does not have.
+  // The weight (as ops compute with it) or gradient of a parameter by its short name,
+  // "h.3.mlp.c_fc.bias", without nanoGPT's "transformer." in front; kNoTensor for a bias of a model
+  // without biases. Throws InternalError for any other name that the model does not have.
   TensorId weight(std::string_view short_name) const;
   TensorId gradient(std::string_view short_name) const;
 
-  // `bytes` of it are alive from first to last use unless another lifetime is given.
+  // In the target's space, whatever the tensor says.
   TensorId add(Tensor tensor);
+  // In the precision of the arithmetic, alive from first to last use.
   TensorId activation(std::string name, Shape shape, Role role = Role::kActivations);
+  // A row's mean, scale or log-sum-exp: float32 always.
+  TensorId statistic(std::string name, Shape shape);
 
   Phase& begin_phase(PhaseKind kind, bool in_iteration, std::int64_t batch_size = 0,
                      std::int64_t block_size = 0);
@@ -44,6 +51,7 @@ class ProgramBuilder {
 
   const ModelSpec& model_;
   const Target& target_;
+  DType compute_;
   Program program_;
 };
 

@@ -21,11 +21,11 @@ Head begin_head(ProgramBuilder& builder, TensorId stream, std::int64_t wanted_ro
   const ModelSpec& model = builder.model();
   const std::int64_t B = phase.batch_size, T = phase.block_size;
   Head head;
-  head.mean = builder.activation("ln_f.mean", {B, T});
-  head.rstd = builder.activation("ln_f.rstd", {B, T});
+  head.mean = builder.statistic("ln_f.mean", {B, T});
+  head.rstd = builder.statistic("ln_f.rstd", {B, T});
   head.normed = builder.activation("ln_f.out", {B, T, model.n_embd});
   head.tile_rows = loss_tile_rows(T);
-  head.chunk_rows = loss_chunk_rows(B, T, model.vocab_size, wanted_rows);
+  head.chunk_rows = loss_chunk_rows(B, T, model.vocab_size, wanted_rows, builder.compute());
   head.logits = builder.activation("logits", {head.chunk_rows, model.vocab_size}, Role::kLossHead);
   builder.emit({OpKind::kLayerNorm,
                 "ln_f",
@@ -66,9 +66,9 @@ Head emit_chunks(ProgramBuilder& builder, TensorId stream, std::int64_t wanted_r
 std::int64_t loss_tile_rows(std::int64_t block_size) { return std::min(block_size, kTileRows); }
 
 std::int64_t loss_chunk_rows(std::int64_t batch_size, std::int64_t block_size,
-                             std::int64_t vocab_size, std::int64_t wanted_rows) {
+                             std::int64_t vocab_size, std::int64_t wanted_rows, DType dtype) {
   const std::int64_t tile = loss_tile_rows(block_size);
-  if (wanted_rows == 0) wanted_rows = kLossChunkBytes / (vocab_size * size_of(DType::kF32));
+  if (wanted_rows == 0) wanted_rows = kLossChunkBytes / (vocab_size * size_of(dtype));
   return std::min(checked_mul(batch_size, block_size), std::max(tile, wanted_rows / tile * tile));
 }
 

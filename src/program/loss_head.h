@@ -13,7 +13,7 @@ std::int64_t loss_tile_rows(std::int64_t block_size);
 // Rows of logits held at once: whole tiles, at least one, at most all of the batch's rows.
 // `wanted_rows` 0 chooses: as many tiles as fit kLossChunkBytes.
 std::int64_t loss_chunk_rows(std::int64_t batch_size, std::int64_t block_size,
-                             std::int64_t vocab_size, std::int64_t wanted_rows);
+                             std::int64_t vocab_size, std::int64_t wanted_rows, DType dtype);
 
 // Losses only.
 void emit_loss(ProgramBuilder& builder, TensorId stream, std::int64_t wanted_rows);

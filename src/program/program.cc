@@ -60,6 +60,8 @@ std::string_view name_of(OpKind kind) {
       return "gradient_norm";
     case OpKind::kAdamW:
       return "adamw";
+    case OpKind::kCast:
+      return "cast";
     case OpKind::kCheckpointWrite:
       return "checkpoint_write";
     case OpKind::kCheckpointRead:

@@ -73,7 +73,8 @@ enum class OpKind : std::uint8_t {
   kDropoutBackward,    // dout -> din
   kCrossEntropy,       // logits, targets -> losses, [logits, now their gradient]
   kGradientNorm,       // every gradient -> norm
-  kAdamW,              // weight, gradient, m, v, norm -> weight, m, v
+  kAdamW,              // weight, gradient, m, v, norm -> weight, m, v, [compute copy]
+  kCast,               // weights -> their copies in the precision of the arithmetic
   kCheckpointWrite,    // weights and optimizer state, by the host ->
   kCheckpointRead,     // -> weights and optimizer state, by the host
 };
@@ -90,11 +91,12 @@ struct Op {
   // A GEMM never spans more rows of a sequence than this, so that its shape, and with it the order
   // of its sums, does not depend on how the batch or the loss head is split. 0: the whole sequence.
   std::int64_t tile_rows = 0;
-  bool row_from_context = false;   // the one row is StepContext::position (sampling)
-  std::uint32_t dropout_site = 0;  // 0: no dropout here
-  std::int64_t head_count = 0;     // attention ops
-  double weight_decay = 0;         // kAdamW
-  std::int64_t scratch_bytes = 0;  // booked by the plan, granted at bind, alive for this op only
+  bool row_from_context = false;     // the one row is StepContext::position (sampling)
+  std::uint32_t dropout_site = 0;    // 0: no dropout here
+  std::int64_t head_count = 0;       // attention ops
+  double weight_decay = 0;           // kAdamW
+  std::int64_t parameter_index = 0;  // kAdamW: keys the rounding of 16-bit moments
+  std::int64_t scratch_bytes = 0;    // booked by the plan, granted at bind, alive for this op only
 };
 
 enum class PhaseKind : std::uint8_t {
@@ -129,6 +131,8 @@ struct Program {
   std::vector<Phase> phases;  // in the order in which a run goes through them
   // Parallel to ModelSpec::parameters; the last three are empty in a sampling program.
   std::vector<TensorId> weights, gradients, first_moments, second_moments;
+  // What the ops compute with: a weight's 16-bit copy where it has one, else the weight itself.
+  std::vector<TensorId> compute_weights;
 
   const Tensor& tensor(TensorId id) const { return tensors[static_cast<std::size_t>(id)]; }
   // Throws InternalError when the program has no such phase.
@@ -147,7 +151,11 @@ class Target {
   virtual std::int64_t scratch_bytes(const Program& program, const Phase& phase,
                                      const Op& op) const = 0;
   virtual int threads() const { return 0; }
+  virtual Space space() const { return Space::kHost; }
+  // What this backend computes in when `wanted` was asked for.
+  virtual DType compute_dtype(DType wanted) const = 0;
   // Resident bytes of the process outside the arena: code, libraries, thread stacks, this program.
+  // On a card: what comes on top of the context, which the budget holds.
   virtual std::int64_t overhead_bytes(const Program& program) const = 0;
 };
 

@@ -37,7 +37,7 @@ void emit_forward(ProgramBuilder& builder, PhaseKind kind, std::int64_t T, const
       {OpKind::kLayerNorm,
        "ln_f",
        {stream, builder.weight("ln_f.weight"), builder.weight("ln_f.bias")},
-       {normed, builder.activation("ln_f.mean", {1, T}), builder.activation("ln_f.rstd", {1, T})}});
+       {normed, builder.statistic("ln_f.mean", {1, T}), builder.statistic("ln_f.rstd", {1, T})}});
   Op head{OpKind::kLinear, "lm_head", {normed, builder.weight("wte.weight"), kNoTensor}, {logits}};
   head.tile_rows = 1;
   head.row_from_context = true;
@@ -46,15 +46,16 @@ void emit_forward(ProgramBuilder& builder, PhaseKind kind, std::int64_t T, const
 
 }  // namespace
 
-Program build_sampling_program(const ModelSpec& model, std::int64_t window, const Target& target) {
-  ProgramBuilder builder(model, target);
+Program build_sampling_program(const ModelSpec& model, std::int64_t window, DType compute,
+                               const Target& target) {
+  ProgramBuilder builder(model, target, compute);
   builder.add_weights();
   Cache cache;
   for (std::int64_t layer = 0; layer < model.n_layer; ++layer) {
     const auto add = [&](const char* name) {
       return builder.add({fmt::format("h.{}.attn.{}", layer, name),
                           {window, model.n_embd},
-                          DType::kF32,
+                          builder.compute(),
                           Role::kActivations,
                           Lifetime::kRun});
     };

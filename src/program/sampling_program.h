@@ -8,6 +8,7 @@
 namespace snug {
 
 // `window` positions are kept, at most the model's block_size.
-Program build_sampling_program(const ModelSpec& model, std::int64_t window, const Target& target);
+Program build_sampling_program(const ModelSpec& model, std::int64_t window, DType compute,
+                               const Target& target);
 
 }  // namespace snug

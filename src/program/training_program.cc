@@ -75,12 +75,15 @@ void emit_micro_step(ProgramBuilder& builder, const TrainingShape& shape, const 
   TensorId stream = emit_embed(builder, true);
   std::vector<SavedBlock> saved(static_cast<std::size_t>(model.n_layer));
   for (std::int64_t layer = 0; layer < model.n_layer; ++layer) {
-    stream = BlockEmitter(builder, layer, Mode::kTraining)
-                 .forward(stream, &saved[static_cast<std::size_t>(layer)]);
+    BlockEmitter block(builder, layer, Mode::kTraining);
+    // What a checkpointed block keeps would be thrown away.
+    block.keep_all(!shape.recompute_light && layer >= shape.checkpoint_blocks);
+    stream = block.forward(stream, &saved[static_cast<std::size_t>(layer)]);
   }
   const TensorId dstream = emit_loss_and_gradient(builder, stream, shape.loss_chunk);
   for (std::int64_t layer = model.n_layer - 1; layer >= 0; --layer) {
     BlockEmitter block(builder, layer, Mode::kTraining);
+    block.keep_all(!shape.recompute_light);
     SavedBlock& of_block = saved[static_cast<std::size_t>(layer)];
     if (layer < shape.checkpoint_blocks) of_block = block.recompute(of_block.input);
     block.backward(of_block, dstream);
@@ -120,7 +123,8 @@ void emit_update(ProgramBuilder& builder, const Program& program, const Training
     Op op{OpKind::kAdamW,
           "AdamW " + parameter.name,
           {w, program.gradients[i], m, v, norm},
-          {w, m, v}};
+          {w, m, v, program.compute_weights[i] == w ? kNoTensor : program.compute_weights[i]}};
+    op.parameter_index = static_cast<std::int64_t>(i);
     if (parameter.decays) op.weight_decay = shape.weight_decay;
     builder.emit(std::move(op));
   }
@@ -133,6 +137,18 @@ std::vector<TensorId> checkpointed(const Program& program) {
   return all;
 }
 
+void emit_load(ProgramBuilder& builder, const Program& program) {
+  builder.begin_phase(PhaseKind::kLoad, false);
+  builder.emit({OpKind::kCheckpointRead, "read checkpoint", {}, checkpointed(program)});
+  Op cast{OpKind::kCast, "copies for the arithmetic", {}, {}};
+  for (std::size_t i = 0; i < program.weights.size(); ++i) {
+    if (program.compute_weights[i] == program.weights[i]) continue;
+    cast.reads.push_back(program.weights[i]);
+    cast.writes.push_back(program.compute_weights[i]);
+  }
+  if (!cast.reads.empty()) builder.emit(std::move(cast));
+}
+
 }  // namespace
 
 TrainingShape training_shape(const Config& config) {
@@ -143,7 +159,10 @@ TrainingShape training_shape(const Config& config) {
   shape.eval_batch_size = config.eval_batch_size;
   shape.eval_block_size = config.eval_block_size;
   shape.checkpoint_blocks = config.checkpoint_blocks;
+  shape.recompute_light = config.recompute_light;
   shape.loss_chunk = config.loss_chunk;
+  shape.compute = compute_dtype_named(config.dtype);
+  shape.moments = compute_dtype_named(config.optimizer_dtype);
   shape.weight_decay = config.weight_decay;
   shape.eval_only = config.eval_only;
   return shape;
@@ -151,12 +170,10 @@ TrainingShape training_shape(const Config& config) {
 
 Program build_training_program(const ModelSpec& model, const TrainingShape& shape,
                                const Target& target) {
-  ProgramBuilder builder(model, target);
-  builder.add_weights();
-  if (!shape.eval_only) builder.add_training_state();
+  ProgramBuilder builder(model, target, shape.compute);
+  shape.eval_only ? builder.add_weights() : builder.add_training_state(shape.moments);
   const Program& program = builder.program();
-  builder.begin_phase(PhaseKind::kLoad, false);
-  builder.emit({OpKind::kCheckpointRead, "read checkpoint", {}, checkpointed(program)});
+  emit_load(builder, program);
   emit_evaluate(builder, shape);
   if (shape.eval_only) return builder.take();
   const EmbedRows embed = add_embed_rows(builder, shape);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <dnnl.hpp>
+#include <set>
 
 #include "backend/cpu/kernels/kernels.h"
 #include "backend/cpu/linear_shapes.h"
@@ -12,40 +13,69 @@
 namespace snug::cpu {
 namespace {
 
-// Seen outside the arena: 12 MiB on two threads with AVX-512, where oneDNN's workspaces are ours.
-// tests/cli_memory_test.cc holds the sum to be an upper bound.
-constexpr std::int64_t kProcessBytes = 24 * kMiB;
-constexpr std::int64_t kPerThreadBytes = kMiB;
+// What a process takes outside the arena, as address space, so that a hard limit of any kind that
+// is equal to the total holds (tests/proof_test.cc). Most of it never becomes resident: 12 MiB do
+// on two threads with AVX-512. Seen: 48 MiB for libraries and heap on one thread, 2.6 MiB for each
+// further thread (its stack is 2 MiB), and oneDNN reserves 256 KiB for every kernel that it writes,
+// 0.7 to 1.6 MiB per product; half a MiB where it does not write one per shape.
+constexpr std::int64_t kProcessBytes = 52 * kMiB;
+constexpr std::int64_t kPerThreadBytes = 3 * kMiB;
+constexpr std::int64_t kPerProductBytes = 2 * kMiB;
+constexpr std::int64_t kPerSharedProductBytes = kMiB / 2;
 constexpr std::int64_t kPerOpBytes = 4 * kKiB;
 // Without AVX-512, oneDNN 2.6 packs operands into memory of its own: up to 6 MiB per thread seen
 // with AVX2; before AVX2, whole operands.
 constexpr std::int64_t kPackingPerThreadBytes = 10 * kMiB;
 constexpr std::int64_t kOldPackingPerThreadBytes = 32 * kMiB;  // before AVX2
 
-std::int64_t packing_bytes(const GemmCache& gemms, int threads) {
+bool has_avx2() {
   const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  const bool blocked = (isa & dnnl_cpu_isa_avx2) == dnnl_cpu_isa_avx2;
-  std::int64_t most = 0;
-  for (const auto& [shape, gemm] : gemms.all()) {
-    if (!gemm->packs_in_its_own_memory()) continue;
-    const std::int64_t operands = (shape.m * shape.k + shape.k * shape.n) * size_of(DType::kF32);
-    const std::int64_t copies = shape.one_thread ? threads : 1;
-    most = std::max(most, blocked ? threads * kPackingPerThreadBytes
-                                  : threads * kOldPackingPerThreadBytes + copies * operands);
+  return (isa & dnnl_cpu_isa_avx2) == dnnl_cpu_isa_avx2;
+}
+
+template <typename Visit>
+void for_each_product(GemmCache& gemms, const Program& program, const Phase& phase, const Op& op,
+                      int threads, const Visit& visit) {
+  const LinearTiling tiling = linear_tiling(op, phase.block_size, threads);
+  for_each_tile(0, phase.block_size, phase.block_size, tiling.tile_rows,
+                [&](std::int64_t, std::int64_t rows) {
+                  visit(gemms.get(linear_shape(program, op, rows, tiling.one_thread)));
+                });
+}
+
+// What oneDNN takes by itself while the product runs.
+std::int64_t packing_bytes(const Gemm& gemm, int threads) {
+  if (!gemm.packs_in_its_own_memory()) return 0;
+  if (has_avx2()) return threads * kPackingPerThreadBytes;
+  const GemmShape& shape = gemm.shape();
+  const std::int64_t operands = (shape.m * shape.k + shape.k * shape.n) * size_of(DType::kF32);
+  const std::int64_t copies = shape.one_thread ? threads : 1;
+  return threads * kOldPackingPerThreadBytes + copies * operands;
+}
+
+bool is_linear(OpKind kind) {
+  return kind == OpKind::kLinear || kind == OpKind::kLinearDx || kind == OpKind::kLinearDw;
+}
+
+std::set<const Gemm*> products_of(GemmCache& gemms, const Program& program, int threads) {
+  std::set<const Gemm*> products;
+  for (const Phase& phase : program.phases) {
+    for (const Op& op : phase.ops) {
+      if (!is_linear(op.kind)) continue;
+      for_each_product(gemms, program, phase, op, threads,
+                       [&](const Gemm& gemm) { products.insert(&gemm); });
+    }
   }
-  return most;
+  return products;
 }
 
 std::int64_t linear_scratch(GemmCache& gemms, const Program& program, const Phase& phase,
                             const Op& op, int threads) {
-  const LinearTiling tiling = linear_tiling(op, phase.block_size, threads);
   std::int64_t most = 0;
-  for_each_tile(0, phase.block_size, phase.block_size, tiling.tile_rows,
-                [&](std::int64_t, std::int64_t rows) {
-                  const GemmShape shape = linear_shape(program, op, rows, tiling.one_thread);
-                  most = std::max(most, gemms.get(shape).scratch_bytes());
-                });
-  return most * (tiling.one_thread ? threads : 1);
+  for_each_product(gemms, program, phase, op, threads, [&](const Gemm& gemm) {
+    most = std::max(most, gemm.scratch_bytes() * (gemm.shape().one_thread ? threads : 1));
+  });
+  return most;
 }
 
 std::int64_t norm_scratch(const Program& program, const Op& op) {
@@ -90,10 +120,13 @@ std::int64_t CpuTarget::scratch_bytes(const Program& program, const Phase& phase
 }
 
 std::int64_t CpuTarget::overhead_bytes(const Program& program) const {
-  std::int64_t ops = 0;
+  std::int64_t ops = 0, kernels = 0, packing = 0;
   for (const Phase& phase : program.phases) ops += static_cast<std::int64_t>(phase.ops.size());
-  return kProcessBytes + threads_ * kPerThreadBytes + ops * kPerOpBytes +
-         packing_bytes(gemms_, threads_);
+  for (const Gemm* gemm : products_of(gemms_, program, threads_)) {
+    kernels += gemm->packs_in_its_own_memory() ? kPerSharedProductBytes : kPerProductBytes;
+    packing = std::max(packing, packing_bytes(*gemm, threads_));
+  }
+  return kProcessBytes + threads_ * kPerThreadBytes + ops * kPerOpBytes + kernels + packing;
 }
 
 }  // namespace snug::cpu

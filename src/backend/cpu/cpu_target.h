@@ -19,6 +19,8 @@ class CpuTarget : public Target {
                              const Op& op) const override;
   std::int64_t overhead_bytes(const Program& program) const override;
   int threads() const override { return threads_; }
+  // The CPU's kernels are float32.
+  DType compute_dtype(DType) const override { return DType::kF32; }
 
  private:
   int threads_;

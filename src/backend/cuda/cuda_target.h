@@ -1,0 +1,27 @@
+// What the CUDA backend needs for each op, so that a run can be planned for a card without one.
+// The kernels are to keep to these bounds; all of them are sums in a fixed order (no atomics).
+#pragma once
+
+#include "program/program.h"
+
+namespace snug::cuda {
+
+class CudaTarget : public Target {
+ public:
+  // Cards before compute capability 8.0 have no bfloat16: float16 takes its place.
+  explicit CudaTarget(bool has_bfloat16 = true) : has_bfloat16_(has_bfloat16) {}
+
+  std::int64_t scratch_bytes(const Program& program, const Phase& phase,
+                             const Op& op) const override;
+  // The context is not here: it is no part of the arena, and the budget leaves room for it.
+  std::int64_t overhead_bytes(const Program&) const override { return 0; }
+  Space space() const override { return Space::kDevice; }
+  DType compute_dtype(DType wanted) const override {
+    return wanted == DType::kBF16 && !has_bfloat16_ ? DType::kF16 : wanted;
+  }
+
+ private:
+  bool has_bfloat16_;
+};
+
+}  // namespace snug::cuda

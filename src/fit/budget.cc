@@ -1,0 +1,63 @@
+#include "fit/budget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+namespace snug {
+namespace {
+
+// "10%" of `whole`, or an amount of its own.
+std::int64_t share_or_bytes(const std::string& text, std::int64_t whole, const char* key) {
+  if (const auto percent = parse_percent(text)) {
+    return static_cast<std::int64_t>(static_cast<double>(whole) * *percent / 100);
+  }
+  if (const auto bytes = parse_bytes(text)) return *bytes;
+  throw ConfigError(
+      fmt::format("{} = '{}' is not an amount of memory\nwrite 512MiB or 10%", key, text));
+}
+
+void leave_headroom(Budget& budget, const std::string& headroom) {
+  budget.headroom_bytes = share_or_bytes(headroom, budget.usable_bytes, "headroom");
+  budget.usable_bytes = std::max<std::int64_t>(0, budget.usable_bytes - budget.headroom_bytes);
+}
+
+}  // namespace
+
+Budget card_budget(const Card& card, const std::string& memory_budget,
+                   const std::string& headroom) {
+  Budget budget;
+  budget.memory_bytes = card.reported_mib * kMiB;
+  if (memory_budget == "auto") {
+    budget.origin = card.name;
+    budget.display_bytes = display_bytes(card);
+    budget.context = cuda_context(card);
+    budget.usable_bytes = std::max<std::int64_t>(
+        0, budget.memory_bytes - budget.display_bytes - budget.context.high_bytes);
+  } else {
+    budget.origin = "memory_budget";
+    budget.usable_bytes = share_or_bytes(memory_budget, budget.memory_bytes, "memory_budget");
+  }
+  leave_headroom(budget, headroom);
+  return budget;
+}
+
+Budget plain_budget(std::int64_t bytes, std::string origin, const std::string& headroom) {
+  Budget budget;
+  budget.usable_bytes = bytes;
+  budget.origin = std::move(origin);
+  leave_headroom(budget, headroom);
+  return budget;
+}
+
+Verdict verdict_of(std::int64_t total_bytes, const Budget& budget) {
+  if (total_bytes > budget.usable_bytes) return Verdict::kDoesNotFit;
+  const auto spare = static_cast<double>(budget.usable_bytes - total_bytes);
+  return spare < kTightShare * static_cast<double>(budget.usable_bytes) ? Verdict::kBarelyFits
+                                                                        : Verdict::kFits;
+}
+
+}  // namespace snug

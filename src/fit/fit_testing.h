@@ -1,0 +1,32 @@
+// A device without hardware behind it, for tests of the fit: bytes by simple rules, rates of a
+// card.
+#pragma once
+
+#include "config/config.h"
+#include "fit/planner.h"
+
+namespace snug {
+
+class PretendTarget : public Target {
+ public:
+  std::int64_t scratch_bytes(const Program& program, const Phase& phase,
+                             const Op& op) const override {
+    if (op.kind != OpKind::kAttentionBackward) return 0;
+    return phase.batch_size * phase.block_size * program.tensor(op.reads[1]).shape[2] * 4;
+  }
+  std::int64_t overhead_bytes(const Program&) const override { return 1000; }
+  DType compute_dtype(DType wanted) const override { return wanted; }
+};
+
+inline Rates pretend_rates() { return card_rates(card_named("rtx3060"), DType::kBF16); }
+
+inline LoadedConfig small_loaded(const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {
+      "--n_layer=4",     "--n_head=4",      "--n_embd=64",
+      "--block_size=64", "--batch_size=12", "--gradient_accumulation_steps=2",
+      "--device=cuda",   "--max_iters=10",  "--warmup_iters=0"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return load_config(Command::kPlan, arguments);
+}
+
+}  // namespace snug

@@ -1,0 +1,183 @@
+#include "fit/fixes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "fit/fit_testing.h"
+
+namespace snug {
+namespace {
+
+constexpr std::int64_t kVocabulary = 101;
+
+class FixList : public testing::Test {
+ protected:
+  Fixes at(double share, const std::vector<std::string>& arguments = {}) {
+    loaded_ = small_loaded(arguments);
+    total_ = planner_.plan(loaded_.values)->total_bytes();
+    budget_ =
+        plain_budget(static_cast<std::int64_t>(share * static_cast<double>(total_)), "test", "0%");
+    return find_fixes(planner_, loaded_, budget_);
+  }
+  // The config that someone gets who sets the changes by hand.
+  Config by_hand(const Fix& fix) const {
+    std::vector<std::string> arguments;
+    for (const Change& change : fix.changes) {
+      std::string value = change.after;
+      std::erase(value, '\'');
+      arguments.push_back("--" + change.key + "=" + value);
+    }
+    arguments.insert(arguments.begin(), given_.begin(), given_.end());
+    return small_loaded(arguments).values;
+  }
+  static const Fix* named(const Fixes& fixes, const std::string& name) {
+    const auto at = std::find_if(fixes.ranked.begin(), fixes.ranked.end(),
+                                 [&](const Fix& f) { return f.name == name; });
+    return at == fixes.ranked.end() ? nullptr : &*at;
+  }
+
+  std::vector<std::string> given_;
+  PretendTarget target_;
+  Planner planner_{target_, kVocabulary, pretend_rates()};
+  LoadedConfig loaded_;
+  Budget budget_;
+  std::int64_t total_ = 0;
+};
+
+// The numbers of every row are those of the run that someone starts who types its changes.
+TEST_F(FixList, RowsAreWhatTheirChangesGive) {
+  for (const std::vector<std::string>& given : {std::vector<std::string>{},
+                                                {"--grad_checkpoint=True"},
+                                                {"--effective_batch=24"},
+                                                {"--eval_batch_size=5"},
+                                                {"--recompute_light=False", "--dtype=float32"}}) {
+    given_ = given;
+    for (const double share : {0.01, 0.3, 0.8, 2.0}) {
+      const Fixes fixes = at(share, given);
+      ASSERT_GT(fixes.ranked.size(), 5u);
+      for (const Fix& fix : fixes.ranked) {
+        const Config typed = by_hand(fix);
+        EXPECT_EQ(config_to_json(typed), config_to_json(fix.config)) << fix.name;
+        EXPECT_EQ(fix.total_bytes, planner_.plan(typed)->total_bytes()) << fix.name;
+        EXPECT_EQ(fix.saved_bytes, total_ - fix.total_bytes) << fix.name;
+        EXPECT_EQ(fix.fits, fix.total_bytes <= budget_.usable_bytes) << fix.name;
+        EXPECT_EQ(fix.effective_batch, typed.batch_size * typed.gradient_accumulation_steps);
+      }
+    }
+  }
+}
+
+TEST_F(FixList, SameResultComesFirstAndHoldsTheEffectiveBatch) {
+  const Fixes fixes = at(0.7);
+  ASSERT_TRUE(fixes.chosen);
+  EXPECT_TRUE(fixes.chosen->fits);
+  EXPECT_TRUE(fixes.chosen->same_result());
+  EXPECT_EQ(fixes.ranked.front().name, fixes.chosen->name);
+  bool others = false;
+  for (const Fix& fix : fixes.ranked) {
+    if (!fix.same_result()) others = true;
+    EXPECT_FALSE(others && fix.same_result()) << fix.name;
+    if (!fix.same_result()) continue;
+    EXPECT_EQ(fix.effective_batch, 24) << fix.name;
+    // Nothing that fits and keeps the result is faster than the chosen one.
+    EXPECT_TRUE(!fix.fits || fix.time_ratio >= fixes.chosen->time_ratio) << fix.name;
+  }
+  EXPECT_TRUE(others);
+}
+
+TEST_F(FixList, EverySplitIsThere) {
+  const Fixes fixes = at(0.7);
+  for (const char* name :
+       {"batch 8, accumulate 3", "batch 6, accumulate 4", "batch 4, accumulate 6",
+        "batch 3, accumulate 8", "batch 2, accumulate 12", "batch 1, accumulate 24"}) {
+    EXPECT_TRUE(named(fixes, name) || fixes.chosen->name == name) << name;
+  }
+  EXPECT_FALSE(named(fixes, "batch 5, accumulate 5"));
+}
+
+TEST_F(FixList, MarksWhatChangesTraining) {
+  const Fixes fixes = at(0.5);
+  const auto effect = [&](const char* name) {
+    const Fix* fix = named(fixes, name);
+    EXPECT_TRUE(fix) << name;
+    return fix ? fix->effect : Effect::kSame;
+  };
+  EXPECT_EQ(effect("batch 6, effective batch 12"), Effect::kFewerSequences);
+  EXPECT_EQ(effect("block_size 32"), Effect::kShorterContext);
+  EXPECT_EQ(effect("optimizer state bfloat16"), Effect::kRounding);
+  const auto smaller = std::count_if(fixes.ranked.begin(), fixes.ranked.end(), [](const Fix& f) {
+    return f.effect == Effect::kSmallerModel;
+  });
+  EXPECT_EQ(smaller, 2);
+}
+
+TEST_F(FixList, RoundsOnlyWhenNothingElseFits) {
+  Fixes fixes = at(10);
+  const std::int64_t smallest = fixes.safest.total_bytes;
+  loaded_ = small_loaded();
+  const Budget below = plain_budget(smallest - 1, "test", "0%");
+  fixes = find_fixes(planner_, loaded_, below);
+  ASSERT_TRUE(fixes.chosen);
+  EXPECT_EQ(fixes.chosen->effect, Effect::kRounding);
+  EXPECT_EQ(fixes.chosen->config.optimizer_dtype, "bfloat16");
+  EXPECT_EQ(fixes.chosen->effective_batch, 24);
+}
+
+TEST_F(FixList, SaysWhenNothingFits) {
+  const Fixes fixes = at(0.001);
+  EXPECT_FALSE(fixes.chosen);
+  EXPECT_FALSE(fixes.fits_as_is);
+  EXPECT_GT(fixes.safest.total_bytes, budget_.usable_bytes);
+  EXPECT_NE(fixes.safest_largest.find("optimizer state"), std::string::npos)
+      << fixes.safest_largest;
+}
+
+TEST_F(FixList, LeavesAloneWhatFitsAndIsFast) {
+  const Fixes fixes = at(1.0, {"--batch_size=24", "--gradient_accumulation_steps=1"});
+  EXPECT_TRUE(fixes.fits_as_is);
+  EXPECT_FALSE(fixes.chosen);
+  EXPECT_FALSE(fix_to_apply(fixes, loaded_.values));
+}
+
+TEST_F(FixList, SafestIsTheSmallestOfThemAll) {
+  const Fixes fixes = at(0.5);
+  for (const Fix& fix : fixes.ranked) {
+    EXPECT_TRUE(fix.effect != Effect::kSame || fix.total_bytes >= fixes.safest.total_bytes);
+  }
+  loaded_.values.safest = true;
+  EXPECT_EQ(fix_to_apply(fixes, loaded_.values)->total_bytes, fixes.safest.total_bytes);
+}
+
+TEST_F(FixList, EvaluationAloneOnlyShrinksEvaluation) {
+  const Fixes fixes = at(0.8, {"--eval_only=True", "--eval_batch_size=64"});
+  ASSERT_TRUE(fixes.chosen);
+  ASSERT_EQ(fixes.chosen->changes.size(), 1u);
+  EXPECT_EQ(fixes.chosen->changes[0].key, "eval_batch_size");
+}
+
+TEST(BudgetTest, CardLessDisplayContextAndHeadroom) {
+  const Card& card = card_named("rtx3060");
+  const Budget budget = card_budget(card, "auto", "10%");
+  const std::int64_t before =
+      budget.memory_bytes - budget.display_bytes - budget.context.high_bytes;
+  EXPECT_EQ(budget.memory_bytes, card.reported_mib * kMiB);
+  EXPECT_GT(budget.context.high_bytes, budget.context.low_bytes);
+  EXPECT_EQ(budget.headroom_bytes, before / 10);
+  EXPECT_EQ(budget.usable_bytes, before - before / 10);
+  EXPECT_EQ(card_budget(card, "50%", "0%").usable_bytes, card.reported_mib * kMiB / 2);
+  EXPECT_EQ(card_budget(card, "8GiB", "1GiB").usable_bytes, 7 * kGiB);
+  EXPECT_EQ(plain_budget(kGiB, "x", "2GiB").usable_bytes, 0);
+}
+
+TEST(BudgetTest, Verdicts) {
+  const Budget budget = plain_budget(1000, "x", "0%");
+  EXPECT_EQ(verdict_of(1001, budget), Verdict::kDoesNotFit);
+  EXPECT_EQ(verdict_of(1000, budget), Verdict::kBarelyFits);
+  EXPECT_EQ(verdict_of(951, budget), Verdict::kBarelyFits);
+  EXPECT_EQ(verdict_of(950, budget), Verdict::kFits);
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,81 @@
+#include "fit/planner.h"
+
+#include "plan/plan.h"
+#include "program/training_program.h"
+
+namespace snug {
+namespace {
+
+double steps_of(const Config& config) {
+  return static_cast<double>(config.gradient_accumulation_steps);
+}
+
+double seconds_of(const Program& program, PhaseKind kind, const Rates& rates) {
+  return phase_seconds(rates, program, program.phase(kind));
+}
+
+double iteration_of(const Program& program, const Config& config, const Rates& rates) {
+  if (program.gradients.empty()) return 0;  // evaluation only
+  return seconds_of(program, PhaseKind::kBeginIteration, rates) +
+         steps_of(config) * seconds_of(program, PhaseKind::kMicroStep, rates) +
+         seconds_of(program, PhaseKind::kUpdate, rates);
+}
+
+}  // namespace
+
+Planner::Planner(const Target& target, std::int64_t vocab_size, Rates rates)
+    : target_(target), vocab_size_(vocab_size), rates_(rates) {}
+
+std::unique_ptr<RunPlan> Planner::plan(const Config& config) const {
+  auto run = std::make_unique<RunPlan>();
+  run->model = make_model_spec(config, vocab_size_);
+  run->program = build_training_program(run->model, training_shape(config), target_);
+  run->plan = make_plan(run->program);
+  run->overhead_bytes = target_.overhead_bytes(run->program);
+  return run;
+}
+
+std::int64_t Planner::least_bytes(const Config& config) const {
+  const ModelSpec model = make_model_spec(config, vocab_size_);
+  const Program program = build_training_program(model, training_shape(config), target_);
+  return checked_add(most_live_bytes(program), target_.overhead_bytes(program));
+}
+
+DType Planner::compute_dtype(const Config& config) const {
+  return target_.compute_dtype(compute_dtype_named(config.dtype));
+}
+
+double Planner::iteration_seconds(const Config& config) const {
+  const ModelSpec model = make_model_spec(config, vocab_size_);
+  return iteration_of(build_training_program(model, training_shape(config), target_), config,
+                      rates_);
+}
+
+double iteration_seconds(const RunPlan& run, const Config& config, const Rates& rates) {
+  return iteration_of(run.program, config, rates);
+}
+
+TimeEstimate estimate_time(const RunPlan& run, const Config& config, const Rates& rates) {
+  const std::int64_t sequences =
+      config.eval_sequences > 0 ? config.eval_sequences : config.eval_iters * config.batch_size;
+  const std::int64_t batches = (sequences + config.eval_batch_size - 1) / config.eval_batch_size;
+  const std::int64_t evaluations = config.max_iters / config.eval_interval + 1;
+  TimeEstimate time;
+  time.low = rates.low;
+  time.high = rates.high;
+  time.evaluation_seconds =
+      2 * static_cast<double>(batches) * seconds_of(run.program, PhaseKind::kEvaluate, rates);
+  time.iteration_seconds = iteration_of(run.program, config, rates);
+  if (time.iteration_seconds > 0) {
+    time.tokens_per_second = steps_of(config) *
+                             static_cast<double>(config.batch_size * config.block_size) /
+                             time.iteration_seconds;
+  }
+  time.run_seconds = config.eval_only
+                         ? time.evaluation_seconds
+                         : static_cast<double>(config.max_iters + 1) * time.iteration_seconds +
+                               static_cast<double>(evaluations) * time.evaluation_seconds;
+  return time;
+}
+
+}  // namespace snug

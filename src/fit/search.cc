@@ -1,0 +1,213 @@
+#include "fit/search.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "config/fields.h"
+#include "program/loss_head.h"
+
+namespace snug {
+namespace {
+
+// A candidate without its batch size.
+struct Structure {
+  std::int64_t checkpoint_blocks;
+  bool recompute_light;
+  std::int64_t loss_chunk, eval_batch_size;
+  double least_seconds = 0;  // over all batch sizes
+
+  Candidate with(std::int64_t batch_size) const {
+    return {batch_size, checkpoint_blocks, recompute_light, loss_chunk, eval_batch_size};
+  }
+};
+
+// Seconds of every candidate. Blocks are alike, so each recomputed one adds the same: two programs
+// per batch size, loss chunk and recomputation give all numbers of blocks.
+class SecondsTable {
+ public:
+  SecondsTable(const Planner& planner, const Config& config) : planner_(planner), config_(config) {}
+
+  double of(const Candidate& c) {
+    const Line& line = line_of(c);
+    return line.none + static_cast<double>(c.checkpoint_blocks) * line.per_block;
+  }
+
+ private:
+  struct Line {
+    double none, per_block;
+  };
+
+  const Line& line_of(const Candidate& c) {
+    const Key key{c.batch_size, c.recompute_light, c.loss_chunk};
+    const auto found = lines_.find(key);
+    if (found != lines_.end()) return found->second;
+    Candidate at = c;
+    at.checkpoint_blocks = 0;
+    const double none = planner_.iteration_seconds(apply(config_, at));
+    at.checkpoint_blocks = config_.n_layer;
+    const double all = planner_.iteration_seconds(apply(config_, at));
+    const double per_block = (all - none) / static_cast<double>(config_.n_layer);
+    return lines_.emplace(key, Line{none, per_block}).first->second;
+  }
+
+  using Key = std::tuple<std::int64_t, bool, std::int64_t>;
+  const Planner& planner_;
+  const Config& config_;
+  std::map<Key, Line> lines_;
+};
+
+std::vector<Structure> structures_of(const Grid& grid) {
+  std::vector<Structure> all;
+  for (const std::int64_t blocks : grid.checkpoint_blocks) {
+    for (const bool light : grid.recompute_light) {
+      for (const std::int64_t chunk : grid.loss_chunks) {
+        for (auto eval = grid.eval_batch_sizes.rbegin(); eval != grid.eval_batch_sizes.rend();
+             ++eval) {
+          all.push_back({blocks, light, chunk, *eval});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+// How many of the rising batch sizes fit, by bisection: need grows with the batch.
+std::size_t fitting_count(const Planner& planner, const Config& config, const Grid& grid,
+                          const Structure& structure, std::int64_t budget_bytes) {
+  const auto fits = [&](std::int64_t batch) {
+    return planner.least_bytes(apply(config, structure.with(batch))) <= budget_bytes;
+  };
+  if (!fits(grid.batch_sizes.front())) return 0;
+  const auto end = std::partition_point(grid.batch_sizes.begin() + 1, grid.batch_sizes.end(), fits);
+  return static_cast<std::size_t>(end - grid.batch_sizes.begin());
+}
+
+// Batch sizes from the fastest to the slowest, the larger of two equally fast first.
+std::vector<std::int64_t> by_seconds(const Grid& grid, std::size_t count,
+                                     const Structure& structure, SecondsTable& seconds) {
+  std::vector<std::int64_t> sizes(grid.batch_sizes.rend() - static_cast<std::ptrdiff_t>(count),
+                                  grid.batch_sizes.rend());
+  std::stable_sort(sizes.begin(), sizes.end(), [&](std::int64_t a, std::int64_t b) {
+    return seconds.of(structure.with(a)) < seconds.of(structure.with(b));
+  });
+  return sizes;
+}
+
+// `size` and its halves down to 1, rising.
+std::vector<std::int64_t> halves_of(std::int64_t size) {
+  std::vector<std::int64_t> sizes;
+  for (; size > 0; size /= 2) sizes.insert(sizes.begin(), size);
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> divisors(std::int64_t number) {
+  std::vector<std::int64_t> low, high;
+  for (std::int64_t d = 1; d * d <= number; ++d) {
+    if (number % d != 0) continue;
+    low.push_back(d);
+    if (d != number / d) high.push_back(number / d);
+  }
+  low.insert(low.end(), high.rbegin(), high.rend());
+  return low;
+}
+
+Grid full_grid(const Config& config, const Planner& planner) {
+  Grid grid;
+  grid.eval_batch_sizes = {0};
+  if (config.eval_batch_size != config.batch_size || config.eval_only) {
+    grid.eval_batch_sizes = halves_of(config.eval_batch_size);
+  }
+  if (config.eval_only) {
+    grid.batch_sizes = {config.batch_size};
+    grid.checkpoint_blocks = {config.checkpoint_blocks};
+    grid.recompute_light = {config.recompute_light};
+    grid.loss_chunks = {config.loss_chunk};
+    return grid;
+  }
+  const std::int64_t effective = config.batch_size * config.gradient_accumulation_steps;
+  const Limit& batch = field_of(&Config::batch_size).limit;
+  const Limit& steps = field_of(&Config::gradient_accumulation_steps).limit;
+  for (const std::int64_t size : divisors(effective)) {
+    const bool allowed = batch.allows(static_cast<double>(size)) &&
+                         steps.allows(static_cast<double>(effective / size)) &&
+                         size * config.block_size <= kMaxTokensPerBatch;
+    if (allowed) grid.batch_sizes.push_back(size);
+  }
+  for (std::int64_t n = 0; n <= config.n_layer; ++n) grid.checkpoint_blocks.push_back(n);
+  grid.recompute_light = {false, true};
+  grid.loss_chunks = {config.loss_chunk};
+  const std::int64_t tile = loss_tile_rows(config.block_size);
+  const std::int64_t rows =
+      loss_chunk_rows(grid.batch_sizes.back(), config.block_size, planner.vocab_size(),
+                      config.loss_chunk, planner.compute_dtype(config));
+  if (rows > tile) grid.loss_chunks.push_back(tile);
+  return grid;
+}
+
+Config apply(const Config& config, const Candidate& candidate) {
+  Config next = config;
+  if (candidate.batch_size != config.batch_size) {
+    if (next.eval_sequences == 0) next.eval_sequences = config.eval_iters * config.batch_size;
+    next.batch_size = candidate.batch_size;
+    next.gradient_accumulation_steps =
+        config.batch_size * config.gradient_accumulation_steps / candidate.batch_size;
+  }
+  if (candidate.checkpoint_blocks != config.checkpoint_blocks) {
+    next.checkpoint_blocks = candidate.checkpoint_blocks;
+    next.grad_checkpoint = candidate.checkpoint_blocks == config.n_layer;
+  }
+  next.recompute_light = candidate.recompute_light;
+  next.loss_chunk = candidate.loss_chunk;
+  next.eval_batch_size =
+      candidate.eval_batch_size > 0 ? candidate.eval_batch_size : candidate.batch_size;
+  return next;
+}
+
+std::optional<Found> find_fastest(const Planner& planner, const Config& config, const Grid& grid,
+                                  std::int64_t budget_bytes) {
+  SecondsTable seconds(planner, config);
+  std::vector<Structure> structures = structures_of(grid);
+  for (Structure& s : structures) {
+    s.least_seconds = std::numeric_limits<double>::infinity();
+    for (const std::int64_t batch : grid.batch_sizes) {
+      s.least_seconds = std::min(s.least_seconds, seconds.of(s.with(batch)));
+    }
+  }
+  std::stable_sort(structures.begin(), structures.end(),
+                   [](const auto& a, const auto& b) { return a.least_seconds < b.least_seconds; });
+  std::optional<Found> best;
+  for (const Structure& s : structures) {
+    if (best && s.least_seconds >= best->iteration_seconds) break;
+    const std::size_t count = fitting_count(planner, config, grid, s, budget_bytes);
+    for (const std::int64_t batch : by_seconds(grid, count, s, seconds)) {
+      const double taken = seconds.of(s.with(batch));
+      if (best && taken >= best->iteration_seconds) break;
+      Config next = apply(config, s.with(batch));
+      const std::int64_t total = planner.plan(next)->total_bytes();
+      if (total > budget_bytes) continue;  // packing left gaps
+      best = Found{std::move(next), total, taken};
+      break;
+    }
+  }
+  return best;
+}
+
+Found find_smallest(const Planner& planner, const Config& config, const Grid& grid) {
+  std::optional<Found> smallest;
+  for (const Structure& s : structures_of(grid)) {
+    Config next = apply(config, s.with(grid.batch_sizes.front()));
+    if (smallest && planner.least_bytes(next) >= smallest->total_bytes) continue;
+    const std::int64_t total = planner.plan(next)->total_bytes();
+    if (smallest && total >= smallest->total_bytes) continue;
+    const double taken = planner.iteration_seconds(next);
+    smallest = Found{std::move(next), total, taken};
+  }
+  auto fastest = find_fastest(planner, config, grid, smallest->total_bytes);
+  return fastest ? *fastest : *smallest;
+}
+
+}  // namespace snug

@@ -1,0 +1,53 @@
+// The search: among all settings that train the same sequences per update, the fastest that fits a
+// budget. Exhaustive over its grid, see decision 0008.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "fit/planner.h"
+
+namespace snug {
+
+// The axes of the grid. Every combination is a candidate.
+struct Grid {
+  std::vector<std::int64_t> batch_sizes;        // divisors of the effective batch, rising
+  std::vector<std::int64_t> checkpoint_blocks;  // 0 .. n_layer
+  std::vector<bool> recompute_light;
+  std::vector<std::int64_t> loss_chunks;
+  // With none given by the user, evaluation follows batch_size: one entry, 0.
+  std::vector<std::int64_t> eval_batch_sizes;  // rising
+};
+
+// All settings that keep the result bit for bit: every split of the effective batch that the keys'
+// ranges allow, any number of recomputed blocks, light recomputation or none, the loss chunk as it
+// is or one tile, evaluation as large as it is or smaller by halves.
+Grid full_grid(const Config& config, const Planner& planner);
+
+// The config with a candidate's values; what is evaluated stays what it was, in sequences too.
+struct Candidate {
+  std::int64_t batch_size, checkpoint_blocks;
+  bool recompute_light;
+  std::int64_t loss_chunk, eval_batch_size;
+};
+Config apply(const Config& config, const Candidate& candidate);
+
+struct Found {
+  Config config;
+  std::int64_t total_bytes;
+  double iteration_seconds;
+};
+
+// The fastest by Planner::iteration_seconds whose plan needs at most `budget_bytes`. Of equally
+// fast ones the first in the order: larger batch, fewer checkpointed blocks, larger evaluation.
+std::optional<Found> find_fastest(const Planner& planner, const Config& config, const Grid& grid,
+                                  std::int64_t budget_bytes);
+
+// The fewest bytes, and of those the fastest. Always there.
+Found find_smallest(const Planner& planner, const Config& config, const Grid& grid);
+
+// Rising.
+std::vector<std::int64_t> divisors(std::int64_t number);
+
+}  // namespace snug
