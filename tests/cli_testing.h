@@ -84,7 +84,11 @@ class CliTest : public ::testing::Test {
 
   ProgramResult run(const Words& arguments) const { return run_program(arguments, settings()); }
   ProgramResult train(const Words& more = {}) const { return run(Words{"train"} + tiny(more)); }
-  ProgramSettings settings() const { return {folder_.path().string(), "", 0, ""}; }
+  ProgramSettings settings() const {
+    ProgramSettings settings;
+    settings.folder = folder_.path().string();
+    return settings;
+  }
 
   // The program must end with that code and say each of these.
   void expect_error(const ProgramResult& result, int exit_code,

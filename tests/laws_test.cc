@@ -187,6 +187,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Variation{"checkpoint_1", [](Config& c) { c.checkpoint_blocks = 1; }},
                     Variation{"checkpoint_2", [](Config& c) { c.checkpoint_blocks = 2; }},
                     Variation{"checkpoint_all", [](Config& c) { c.checkpoint_blocks = 3; }},
+                    Variation{"keep_all", [](Config& c) { c.recompute_light = false; }},
+                    Variation{"keep_all_checkpoint_2",
+                              [](Config& c) {
+                                c.recompute_light = false;
+                                c.checkpoint_blocks = 2;
+                              }},
                     Variation{"chunk_one_sequence", [](Config& c) { c.loss_chunk = 37; }},
                     Variation{"chunk_five_sequences", [](Config& c) { c.loss_chunk = 5 * 37 + 3; }},
                     Variation{"chunk_one_row", [](Config& c) { c.loss_chunk = 1; }},
@@ -200,6 +206,40 @@ INSTANTIATE_TEST_SUITE_P(
                                 c.eval_batch_size = 1;
                               }}),
     [](const auto& param_info) { return std::string(param_info.param.name); });
+
+// Moments in bfloat16 train another run, but again one that no memory setting changes: their
+// rounding is keyed by iteration, parameter and element.
+TEST(LawFour, HoldsForMomentsInBfloat16) {
+  Config config = small_config();
+  config.optimizer_dtype = "bfloat16";
+  const Trained baseline = train_a_little(config);
+  EXPECT_EQ(train_a_little(config).bytes, baseline.bytes);
+  EXPECT_LT(baseline.bytes.size(), train_a_little(small_config()).bytes.size());
+  split(config, 3, 4);
+  config.checkpoint_blocks = 2;
+  config.loss_chunk = 40;
+  const Trained varied = train_a_little(config);
+  EXPECT_EQ(varied.losses, baseline.losses);
+  EXPECT_TRUE(varied.bytes == baseline.bytes);
+}
+
+// Learning barely notices: the losses fall alike, here by a few hundredths.
+TEST(Training, MomentsInBfloat16LearnAlike) {
+  Config config = small_config();
+  config.dropout = 0;
+  double losses[2], first = 0;
+  for (const bool rounded : {false, true}) {
+    config.optimizer_dtype = rounded ? "bfloat16" : "float32";
+    SmallRun run(config);
+    first = run.engine().step(0).loss;
+    double last = 0;
+    for (std::int64_t i = 1; i < 60; ++i) last = run.engine().step(i).loss;
+    losses[rounded ? 1 : 0] = last;
+  }
+  EXPECT_LT(losses[1], first);
+  EXPECT_NE(losses[0], losses[1]);
+  EXPECT_NEAR(losses[0], losses[1], 0.01);
+}
 
 // Sequences longer than a tile of the loss head: chunk borders inside a sequence.
 TEST(LawFour, ChunksThatCutASequenceChangeNothing) {

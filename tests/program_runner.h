@@ -37,6 +37,8 @@ struct ProgramSettings {
   std::string stdout_path;           // where its output goes; empty: it is caught
   std::int64_t file_size_limit = 0;  // RLIMIT_FSIZE in bytes, a disk that gets full; 0: none
   std::string stderr_path;           // where its messages go; empty: they are caught
+  std::int64_t address_space = 0;    // RLIMIT_AS in bytes; 0: none
+  std::string cgroup;                // folder of a control group to start in; empty: none
 };
 
 struct ProgramResult {
@@ -135,15 +137,23 @@ class RunningProgram {
     ::close(descriptor);
   }
 
+  static void limit_to(int resource, std::int64_t bytes) {
+    if (bytes == 0) return;
+    const rlimit limit{static_cast<rlim_t>(bytes), static_cast<rlim_t>(bytes)};
+    ::setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+  }
+
   [[noreturn]] void become_program(const Words& arguments) const {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     redirect("/dev/null", O_RDONLY, STDIN_FILENO);
     redirect(settings_.stdout_path, O_WRONLY | O_CREAT, STDOUT_FILENO);
     redirect(settings_.stderr_path, O_WRONLY | O_CREAT, STDERR_FILENO);
-    if (settings_.file_size_limit > 0) {
-      const auto bytes = static_cast<rlim_t>(settings_.file_size_limit);
-      const rlimit limit{bytes, bytes};
-      ::setrlimit(RLIMIT_FSIZE, &limit);
+    limit_to(RLIMIT_FSIZE, settings_.file_size_limit);
+    limit_to(RLIMIT_AS, settings_.address_space);
+    if (!settings_.cgroup.empty()) {
+      const int procs = ::open((settings_.cgroup + "/cgroup.procs").c_str(), O_WRONLY);
+      if (procs < 0 || ::write(procs, "0", 1) != 1) ::_exit(126);
+      ::close(procs);
     }
     exec_program(arguments, settings_.folder);
   }

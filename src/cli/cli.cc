@@ -22,6 +22,7 @@ constexpr CommandRow kCommands[] = {
     {"plan", "what a run needs, before anything is allocated", plan_command, plan_help},
     {"sample", "let a trained model write", sample_command, sample_help},
     {"prepare", "make training data from text", prepare_command, prepare_help},
+    {"cards", "the cards that a run can be planned for", cards_command, cards_help},
     {"config", "the settings that arguments resolve to", config_command, config_help},
     {"completion", "a completion script for your shell", completion_command, completion_help},
 };
@@ -33,6 +34,12 @@ int fail(ExitCode code, const std::string& message) {
   std::fflush(stdout);
   put_error("snug: " + message + "\n");
   return static_cast<int>(code);
+}
+
+int fail_output() {
+  return fail(ExitCode::kDevice,
+              "not all of the output could be written\n"
+              "check the disk that it goes to, or the program that reads it");
 }
 
 [[noreturn]] void fail_unknown_command(const std::string& word) {
@@ -86,6 +93,13 @@ int dispatch(int argc, char** argv) {
 
 std::span<const CommandRow> commands() { return kCommands; }
 
+bool take_flag(std::vector<std::string>& arguments, const std::string& flag) {
+  const auto at = std::find(arguments.begin(), arguments.end(), flag);
+  if (at == arguments.end()) return false;
+  arguments.erase(at);
+  return true;
+}
+
 bool asks_for_help(Arguments arguments) {
   return std::any_of(arguments.begin(), arguments.end(),
                      [](const std::string& a) { return a == "-h" || a == "--help"; });
@@ -98,14 +112,13 @@ int run_cli(int argc, char** argv) {
     const int code = dispatch(argc, argv);
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (written || code != 0) return code;
-    return fail(ExitCode::kDevice,
-                "not all of the output could be written\n"
-                "check the disk that it goes to, or the program that reads it");
+    return fail_output();
   } catch (const Error& error) {
     return fail(error.code(), error.what());
   } catch (const std::bad_alloc&) {
     return fail(ExitCode::kDevice, "the system has no memory left for the program itself");
   } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) return fail_output();
     return fail(ExitCode::kDevice, fmt::format("the system refused: {}", error.what()));
   } catch (const std::exception& error) {
     return fail(ExitCode::kInternal,

@@ -18,6 +18,7 @@ int plan_command(Arguments arguments);
 int sample_command(Arguments arguments);
 int prepare_command(Arguments arguments);
 int config_command(Arguments arguments);
+int cards_command(Arguments arguments);
 int completion_command(Arguments arguments);
 
 struct CommandRow {
@@ -27,6 +28,9 @@ struct CommandRow {
   std::string (*help)();
 };
 std::span<const CommandRow> commands();
+
+// Takes a bare flag such as --json out of the arguments.
+bool take_flag(std::vector<std::string>& arguments, const std::string& flag);
 
 // True when -h or --help is among them.
 bool asks_for_help(Arguments arguments);

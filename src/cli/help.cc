@@ -44,12 +44,16 @@ std::string train_help() {
 }
 
 std::string plan_help() {
-  return "snug plan [config.py ...] [--key=value ...] [--json]\n\n"
+  return "snug plan [config.py ...] [--key=value ...] [--json] [--html=FILE]\n\n"
          "Shows what training with these settings needs, part by part and phase by phase,\n"
-         "and whether it fits. Allocates nothing and needs no device. Exit code 0 fits,\n"
-         "3 does not.\n\n"
-         "  --json          one JSON object instead of the report\n\n"
-         "  snug plan config/train_gpt2.py --batch_size=4 --memory_budget=8GiB\n\n" +
+         "whether it fits, how long it takes, and what to change, best first. Needs no\n"
+         "device. Exit code 0 fits, 3 does not.\n\n"
+         "  --json          one JSON object instead of the report\n"
+         "  --html=FILE     also a page with the memory over the step, fix by fix\n"
+         "  --fit           shows the plan with the best fix applied\n"
+         "  --safest        shows the plan with the fewest bytes and the same result\n\n"
+         "  snug plan config/train_gpt2.py --card=rtx3060\n"
+         "  snug plan config/train_gpt2.py --batch_size=4 --memory_budget=8GiB --headroom=10%\n\n" +
          keys_help(Command::kPlan, kColumns);
 }
 
@@ -70,6 +74,12 @@ std::string prepare_help() {
          "        grammar knows how likely each of its choices was, so the lowest loss that\n"
          "        any model can reach is known too, and `train` shows it as the floor.\n\n"
          "  snug prepare char input.txt data/mine && snug train --dataset=mine ...\n";
+}
+
+std::string cards_help() {
+  return "snug cards [--json]\n\n"
+         "Lists the cards that `snug plan --card=NAME` knows: memory, arithmetic rates,\n"
+         "bandwidth. No card is needed to plan for one.\n";
 }
 
 std::string config_help() {

@@ -11,6 +11,7 @@ std::string plan_help();
 std::string sample_help();
 std::string prepare_help();
 std::string config_help();
+std::string cards_help();
 std::string completion_help();
 
 }  // namespace snug

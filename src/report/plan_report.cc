@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "plan/liveness.h"
+#include "report/fix_table.h"
 
 namespace snug {
 namespace {
@@ -14,13 +15,6 @@ constexpr int kBarCells = 30;
 constexpr std::size_t kLargestShown = 6;
 
 const PlanStep& peak_of(const RunPlan& run) { return run.plan.steps[run.plan.peak_step]; }
-
-std::string peak_label(const RunPlan& run) {
-  const PlanStep& step = peak_of(run);
-  const Phase& phase = run.program.phases[static_cast<std::size_t>(step.phase)];
-  return fmt::format("{} ({})", phase.ops[static_cast<std::size_t>(step.op)].label,
-                     name_of(phase.kind));
-}
 
 // "██▌", eighths of a cell.
 std::string bar(std::int64_t bytes, std::int64_t most) {
@@ -38,26 +32,58 @@ std::string paint(const PlanReportInput& in, const char* code, const std::string
   return in.color ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
 }
 
+// "(11.63 GiB less 0.50 for a display and 0.28 to 0.51 for CUDA's context)"
+std::string budget_parts(const Budget& budget) {
+  const auto gib = [](std::int64_t bytes) {
+    return fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(kGiB));
+  };
+  std::vector<std::string> parts;
+  if (budget.display_bytes > 0) parts.push_back(gib(budget.display_bytes) + " for a display");
+  if (budget.context.high_bytes > 0) {
+    parts.push_back(fmt::format("{} for CUDA's context ({} to {})", gib(budget.context.high_bytes),
+                                gib(budget.context.low_bytes), gib(budget.context.high_bytes)));
+  }
+  if (budget.headroom_bytes > 0) parts.push_back(gib(budget.headroom_bytes) + " headroom");
+  if (parts.empty()) return "";
+  const std::int64_t whole = budget.usable_bytes + budget.headroom_bytes + budget.display_bytes +
+                             budget.context.high_bytes;
+  return fmt::format("  {} GiB less {}\n", gib(whole), fmt::join(parts, ", "));
+}
+
 std::string verdict(const PlanReportInput& in) {
   const std::string need = format_bytes(in.training.total_bytes());
-  const std::string have = format_bytes(in.budget_bytes);
-  if (!in.fits()) {
-    return fmt::format("  {}  Needs {}, {} is {}\n", paint(in, "1;31", "Does not fit."), need, have,
-                       in.budget_origin);
-  }
-  return fmt::format("  {}  Needs {}, {} is {}\n", paint(in, "1;32", "Fits."), need, have,
-                     in.budget_origin);
+  const std::string have = format_bytes(in.budget.usable_bytes);
+  const char* words = "Fits.";
+  const char* paint_code = "1;32";
+  const Verdict verdict = verdict_of(in.training.total_bytes(), in.budget);
+  if (verdict == Verdict::kBarelyFits) words = "Fits, with less than 5% to spare.";
+  if (verdict == Verdict::kBarelyFits) paint_code = "1;33";
+  if (verdict == Verdict::kDoesNotFit) words = "Does not fit.";
+  if (verdict == Verdict::kDoesNotFit) paint_code = "1;31";
+  const std::string budget =
+      in.card != nullptr && in.budget.origin != "memory_budget"
+          ? fmt::format("the {} has {} to give", in.card->name, have)
+          : fmt::format(
+                "{} is {}", have,
+                in.budget.origin == "memory_budget" ? "the memory_budget" : in.budget.origin);
+  return fmt::format("  {}  Needs {}, {}\n{}", paint(in, paint_code, words), need, budget,
+                     budget_parts(in.budget));
+}
+
+DType compute_dtype(const RunPlan& run) {
+  return run.program.tensor(run.program.compute_weights.front()).dtype;
 }
 
 std::string subject(const PlanReportInput& in) {
-  const Config& c = in.config;
+  const Config& c = in.config.values;
   const ModelSpec& m = in.training.model;
   return fmt::format(
-      "  {:.2f}M parameters · {} layers × {} · {} × {} tokens · float32\n"
+      "  {:.2f}M parameters · {} layers × {} · {} × {} tokens · {}\n"
       "  effective batch {} ({} × {})\n  vocabulary {} ({})\n",
       static_cast<double>(m.reported_parameter_count()) / 1e6, m.n_layer, m.n_embd, c.batch_size,
-      c.block_size, c.batch_size * c.gradient_accumulation_steps, c.batch_size,
-      c.gradient_accumulation_steps, m.vocab_size, in.vocabulary_origin);
+      c.block_size, name_of(compute_dtype(in.training)),
+      c.batch_size * c.gradient_accumulation_steps, c.batch_size, c.gradient_accumulation_steps,
+      m.vocab_size, in.vocabulary_origin);
 }
 
 std::string loss_note(const RunPlan& run) {
@@ -69,7 +95,7 @@ std::string loss_note(const RunPlan& run) {
   if (head == step.ops.end() || head->chunk_rows >= rows) return "";
   return fmt::format("  {} of {} rows at once; whole: {}", with_thousands(head->chunk_rows),
                      with_thousands(rows),
-                     format_bytes(rows * run.model.vocab_size * size_of(DType::kF32)));
+                     format_bytes(rows * run.model.vocab_size * size_of(compute_dtype(run))));
 }
 
 std::string role_rows(const PlanReportInput& in) {
@@ -91,7 +117,7 @@ std::string role_rows(const PlanReportInput& in) {
         r == Role::kLossHead && roles[static_cast<std::size_t>(role)] > 0 ? loss_note(run) : "");
   }
   if (gaps > 0) row("gaps of packing", gaps, "");
-  row("outside the arena", run.overhead_bytes, "  program, threads");
+  if (run.overhead_bytes > 0) row("outside the arena", run.overhead_bytes, "  program, threads");
   text += fmt::format("  {:<18} {:>12}\n", "total", format_bytes(run.total_bytes()));
   return text;
 }
@@ -146,7 +172,84 @@ std::string largest_rows(const RunPlan& run) {
   return text;
 }
 
+std::string duration(double seconds) {
+  if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1e3);
+  if (seconds < 120) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 2 * 3600) return fmt::format("{:.0f} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{:.1f} h", seconds / 3600);
+  if (seconds < 730 * 86400.0) return fmt::format("{:.1f} days", seconds / 86400);
+  return fmt::format("{:.0f} years", seconds / (365.25 * 86400));
+}
+
+std::string time_rows(const PlanReportInput& in) {
+  const TimeEstimate& t = in.time;
+  const auto range = [&](double seconds) {
+    return fmt::format("{} to {}", duration(seconds * t.low), duration(seconds * t.high));
+  };
+  const char* origin = in.card != nullptr ? "predicted from the card's figures, not measured"
+                                          : "predicted from rates measured on this machine now";
+  std::string text = fmt::format("  time, {}\n", origin);
+  if (t.iteration_seconds > 0) {
+    const auto tokens = [&](double factor) {
+      return with_thousands(static_cast<std::int64_t>(t.tokens_per_second / factor));
+    };
+    text += fmt::format("    iteration {}, {} to {} tokens/s\n", range(t.iteration_seconds),
+                        tokens(t.high), tokens(t.low));
+  }
+  text += fmt::format("    evaluation {}", range(t.evaluation_seconds));
+  if (t.iteration_seconds > 0) {
+    text += fmt::format(", all {} iterations {}", with_thousands(in.config.values.max_iters),
+                        range(t.run_seconds));
+  }
+  return text + "\n";
+}
+
+// A word of the command line as a shell takes it.
+std::string quoted(const std::string& word) {
+  const bool plain = word.find_first_of(" \t\n\"'$&;()<>|*?[]{}~#\\!`") == std::string::npos;
+  if (plain && !word.empty()) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+std::string next_commands(const PlanReportInput& in) {
+  const Fixes& fixes = in.fixes;
+  std::string typed;
+  for (const std::string& word : in.arguments) {
+    if (!word.starts_with("--card")) typed += fmt::format(" {}", quoted(word));
+  }
+  if (!in.fits() && !fixes.chosen)
+    return "\n  Nothing that keeps the effective batch fits:\n  " + smallest_note(fixes) + "\n";
+  if (!fixes.chosen) return "";
+  const std::string changes = as_arguments(fixes.chosen->changes);
+  if (in.card != nullptr) {
+    return fmt::format(
+        "\n  Set it:   {}\n  A card can be planned for here, not yet trained on: this build has no "
+        "CUDA backend\n",
+        changes);
+  }
+  return fmt::format("\n  Run it:   snug train{} {}\n  or let Snug choose:   snug train{} --fit\n",
+                     typed, changes, typed);
+}
+
+std::string fix_rows(const PlanReportInput& in) {
+  constexpr std::size_t kShown = 14, kShownWhenFitting = 6;
+  if (in.fixes.ranked.empty()) return "";
+  return "\n" +
+         fix_table(in.fixes.ranked, in.fits() ? kShownWhenFitting : kShown, in.card != nullptr,
+                   in.color) +
+         split_note(in.config.values);
+}
+
 }  // namespace
+
+std::string peak_label(const RunPlan& run) {
+  const PlanStep& step = peak_of(run);
+  const Phase& phase = run.program.phases[static_cast<std::size_t>(step.phase)];
+  return fmt::format("{} ({})", phase.ops[static_cast<std::size_t>(step.op)].label,
+                     name_of(phase.kind));
+}
 
 std::vector<TensorId> largest_tensors(const RunPlan& run, std::size_t count) {
   const auto peak = static_cast<std::int32_t>(run.plan.peak_step);
@@ -165,32 +268,40 @@ std::vector<TensorId> largest_tensors(const RunPlan& run, std::size_t count) {
 }
 
 std::string plan_text(const PlanReportInput& in) {
-  std::string text = "\n" + verdict(in) + "\n" + subject(in) + "\n" + role_rows(in);
+  std::string text = fmt::format("\n{}\n{}\n{}", verdict(in), subject(in), role_rows(in));
   text += fmt::format("  peak at {}\n  packing {:.3f} × the lower bound\n", peak_label(in.training),
                       in.training.plan.packing_ratio());
-  return text + "\n" + phase_rows(in) + "\n" + largest_rows(in.training);
+  text += fmt::format("\n{}\n{}\n{}", phase_rows(in), largest_rows(in.training), time_rows(in));
+  return text + fix_rows(in) + next_commands(in);
 }
 
-CapacityError does_not_fit(const RunPlan& run, std::int64_t budget_bytes) {
-  const bool training = !run.program.gradients.empty();
-  const std::string need =
-      fmt::format("does not fit: needs {} ({} bytes), {} may be used",
-                  format_bytes(run.total_bytes()), run.total_bytes(), format_bytes(budget_bytes));
-  if (run.overhead_bytes > budget_bytes) {
+CapacityError does_not_fit(const RunPlan& run, const Budget& budget) {
+  const std::string need = fmt::format("does not fit: needs {} ({} bytes), {} may be used",
+                                       format_bytes(run.total_bytes()), run.total_bytes(),
+                                       format_bytes(budget.usable_bytes));
+  if (run.overhead_bytes > budget.usable_bytes) {
     return CapacityError(
         fmt::format("{}\nthe program itself takes up to {} of it: no setting helps", need,
                     format_bytes(run.overhead_bytes)));
   }
   const RoleBytes& roles = peak_of(run).by_role;
   const auto largest = std::max_element(roles.begin(), roles.end());
-  const std::string advice =
-      training ? "`snug plan` shows every part; a smaller batch_size with "
-                 "gradient_accumulation_steps raised to match, or grad_checkpoint=True, needs less "
-                 "and trains the same weights"
-               : "free memory, or raise --memory_budget: the model itself needs it";
-  return CapacityError(fmt::format("{}\nthe largest part is {} with {}, at {}\n{}", need,
+  return CapacityError(fmt::format("{}\nthe largest part is {} with {}, at {}", need,
                                    name_of(static_cast<Role>(largest - roles.begin())),
-                                   format_bytes(*largest), peak_label(run), advice));
+                                   format_bytes(*largest), peak_label(run)));
+}
+
+CapacityError does_not_fit(const RunPlan& run, const Budget& budget, const Fixes& fixes) {
+  constexpr std::size_t kShown = 10;
+  std::string text = does_not_fit(run, budget).what();
+  if (run.overhead_bytes > budget.usable_bytes) return CapacityError(text);
+  text += fmt::format("\n\n{}\n", fix_table(fixes.ranked, kShown, false, false));
+  text += fixes.chosen ? fmt::format("--fit applies the first; by hand: {}\n",
+                                     as_arguments(fixes.chosen->changes))
+                       : fmt::format("nothing that keeps the effective batch fits: {}\n",
+                                     smallest_note(fixes));
+  text += "`snug plan` shows every part";
+  return CapacityError(text);
 }
 
 }  // namespace snug

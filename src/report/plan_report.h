@@ -1,4 +1,5 @@
-// A plan as people and scripts read it: the verdict first, the reason under it.
+// A plan as people and scripts read it: the verdict first, the reason under it, the next command
+// last.
 #pragma once
 
 #include <string>
@@ -6,20 +7,24 @@
 
 #include "base/error.h"
 #include "config/config.h"
+#include "fit/fixes.h"
 #include "plan/run_plan.h"
 
 namespace snug {
 
 struct PlanReportInput {
-  const Config& config;
+  const LoadedConfig& config;
   const RunPlan& training;
   const RunPlan& sampling;
   std::string vocabulary_origin;
-  std::int64_t budget_bytes;
-  std::string budget_origin;  // "available on this machine now", "memory_budget"
+  Budget budget;
+  const Card* card;  // null: planned for the processor
+  TimeEstimate time;
+  const Fixes& fixes;
+  std::vector<std::string> arguments;  // as typed, for the commands that the report suggests
   bool color = false;
 
-  bool fits() const { return training.total_bytes() <= budget_bytes; }
+  bool fits() const { return training.total_bytes() <= budget.usable_bytes; }
 };
 
 std::string plan_text(const PlanReportInput& input);
@@ -30,7 +35,12 @@ std::string plan_json(const PlanReportInput& input);
 // The `count` largest tensors of those alive at the peak, largest first.
 std::vector<TensorId> largest_tensors(const RunPlan& run, std::size_t count);
 
-// What `train` says instead of starting: what is needed, and which part of it is the largest.
-CapacityError does_not_fit(const RunPlan& run, std::int64_t budget_bytes);
+// "logits backward (train)": the op and phase where the most bytes are alive.
+std::string peak_label(const RunPlan& run);
+
+// What a command says instead of starting: what is needed, and which part of it is the largest.
+CapacityError does_not_fit(const RunPlan& run, const Budget& budget);
+// The same with the ranked fixes, or with the smallest possible need when none helps.
+CapacityError does_not_fit(const RunPlan& run, const Budget& budget, const Fixes& fixes);
 
 }  // namespace snug

@@ -37,8 +37,9 @@ class TrainingEngine {
   // Iteration `iteration`, counted from 0. Nothing is allocated. Not for a plan of eval_only.
   StepResult step(std::int64_t iteration, const BatchCallback& on_batch = {});
 
-  // Mean loss over eval_iters * batch_size sequences, walked eval_batch_size at a time: the number
-  // depends on which sequences these are, never on how they are grouped. Nothing when stopped.
+  // Mean loss over eval_sequences (0: eval_iters * batch_size) sequences, walked eval_batch_size at
+  // a time: the number depends on which sequences these are, never on how they are grouped. Nothing
+  // when stopped.
   std::optional<double> evaluate(Split split, std::int64_t iteration,
                                  const BatchCallback& on_batch = {});
 

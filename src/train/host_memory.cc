@@ -101,11 +101,9 @@ HostMemory host_memory() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
       limit.rlim_cur < static_cast<rlim_t>(std::numeric_limits<std::int64_t>::max())) {
-    // An address space also holds what is mapped already and the threads' stacks to come.
+    // A plan's total holds all of the process's address space.
     const auto bytes = static_cast<std::int64_t>(limit.rlim_cur);
-    const std::int64_t mapped = kib_line("/proc/self/status", "VmSize").value_or(0);
-    const std::int64_t stacks = sysconf(_SC_NPROCESSORS_ONLN) * 8 * kMiB;
-    lower(memory, bytes, bytes - mapped - stacks, "ulimit -v");
+    lower(memory, bytes, bytes, "ulimit -v");
   }
   return memory;
 }

@@ -45,10 +45,14 @@ std::unique_ptr<RunPlan> plan_training(const Config& config, std::int64_t vocab_
 }
 
 std::unique_ptr<RunPlan> plan_sampling(const ModelSpec& model, std::int64_t window, int threads) {
+  return plan_sampling(model, window, DType::kF32, cpu::CpuTarget(threads));
+}
+
+std::unique_ptr<RunPlan> plan_sampling(const ModelSpec& model, std::int64_t window, DType compute,
+                                       const Target& target) {
   auto run = std::make_unique<RunPlan>();
-  const cpu::CpuTarget target(threads);
   run->model = model;
-  run->program = build_sampling_program(run->model, window, target);
+  run->program = build_sampling_program(run->model, window, compute, target);
   finish(*run, target);
   return run;
 }

@@ -27,5 +27,7 @@ Vocabulary find_vocabulary(const Config& config);
 // By pointer, because executors refer to program and plan.
 std::unique_ptr<RunPlan> plan_training(const Config& config, std::int64_t vocab_size, int threads);
 std::unique_ptr<RunPlan> plan_sampling(const ModelSpec& model, std::int64_t window, int threads);
+std::unique_ptr<RunPlan> plan_sampling(const ModelSpec& model, std::int64_t window, DType compute,
+                                       const Target& target);
 
 }  // namespace snug

@@ -99,8 +99,8 @@ void sample(LoadedConfig config) {
   const int threads = cpu::use_threads(settings.threads);
   const auto run =
       plan_sampling(make_model_spec(settings, settings.vocab_size), settings.block_size, threads);
-  const std::int64_t budget = budget_bytes(settings.memory_budget, host_memory());
-  if (run->total_bytes() > budget) throw does_not_fit(*run, budget);
+  const Budget budget = plain_budget(budget_bytes(settings.memory_budget, host_memory()), "", "0%");
+  if (run->total_bytes() > budget.usable_bytes) throw does_not_fit(*run, budget);
   const std::unique_ptr<Generator> generator = load_generator(store, *run);
 
   const Generator::Settings drawing{.seed = static_cast<std::uint64_t>(settings.seed),

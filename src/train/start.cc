@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "backend/cpu/cpu_target.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "report/plan_report.h"
+#include "train/device.h"
+#include "train/fitting.h"
 #include "train/gemm_peak.h"
-#include "train/host_memory.h"
 #include "train/metrics.h"
 
 namespace snug {
@@ -21,6 +21,17 @@ void set_aside_earlier_run(CheckpointStore& store, const std::string& out_dir, C
   const std::optional<Path> aside = store.set_aside({kMetricsFile});
   if (!aside) return;
   console.line(fmt::format("{} held an earlier run: it is kept in {}", out_dir, aside->string()));
+}
+
+// What an earlier --fit did is said again; it fits again unless told otherwise, as the memory that
+// is free now may be another.
+void take_fit(const Config& before, const std::vector<std::string>& changes, LoadedConfig& config) {
+  for (const std::string& line : changes) {
+    config.notices.push_back(fmt::format("when this run started, {}", line));
+  }
+  if (!before.fit || config.is_set("fit")) return;
+  config.values.fit = true;
+  config.values.safest = config.is_set("safest") ? config.values.safest : before.safest;
 }
 
 // Leaves in run.config what the resumed run will use, and says in its notices what that changes.
@@ -38,6 +49,7 @@ void find_resume_point(StartedRun& run) {
   run.resumed = true;
   const Config before = config_from_json(found->state.config_json);
   take_model_keys(found->state.config_json, run.config);
+  take_fit(before, found->state.fit_changes, run.config);
   const auto sequences = [](const Config& c) {
     return c.batch_size * c.gradient_accumulation_steps;
   };
@@ -80,12 +92,30 @@ void announce(const StartedRun& run, const Vocabulary& vocabulary, std::int64_t 
                            format_bytes(run.plan->total_bytes()), format_bytes(budget)));
 }
 
+// With --fit the settings are changed here, before anything is allocated.
+void fit_or_refuse(StartedRun& run, const PlannedDevice& device, const Vocabulary& vocabulary,
+                   Console& console) {
+  const Config& config = run.config.values;
+  const Planner planner(*device.target, vocabulary.size,
+                        device_rates(device, config, vocabulary.size));
+  const Fixes fixes = find_fixes(planner, run.config, device.budget);
+  if (config.fit || config.safest) {
+    run.state.fit_changes = apply_fix(run.config, fixes);
+    for (const std::string& line : run.state.fit_changes) console.line(line);
+    run.plan = planner.plan(config);
+  }
+  if (run.plan->total_bytes() > device.budget.usable_bytes) {
+    throw does_not_fit(*run.plan, device.budget, fixes);
+  }
+}
+
 void plan_within_budget(StartedRun& run, const Vocabulary& vocabulary, Console& console) {
   const Config& config = run.config.values;
-  run.plan = plan_training(config, vocabulary.size, cpu::use_threads(config.threads));
-  const std::int64_t budget = budget_bytes(config.memory_budget, host_memory());
-  announce(run, vocabulary, budget, console);
-  if (run.plan->total_bytes() > budget) throw does_not_fit(*run.plan, budget);
+  const PlannedDevice device = processor(config);
+  run.plan = plan_training(config, vocabulary.size, device.threads);
+  const bool fits = run.plan->total_bytes() <= device.budget.usable_bytes;
+  if (!fits || config.fit || config.safest) fit_or_refuse(run, device, vocabulary, console);
+  announce(run, vocabulary, device.budget.usable_bytes, console);
 }
 
 // The program's tensors as a checkpoint names them, before they have a place.
@@ -168,6 +198,7 @@ void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& co
   take("block_size", now.block_size, saved.block_size);
   take("bias", now.bias, saved.bias);
   take("vocab_size", now.vocab_size, saved.vocab_size);
+  take("optimizer_dtype", now.optimizer_dtype, saved.optimizer_dtype);
   resolve(config);
 }
 
@@ -177,7 +208,7 @@ StartedRun start_training(LoadedConfig config, Console& console) {
   const Config& settings = run.config.values;
   run.store = std::make_unique<CheckpointStore>(settings.out_dir,
                                                 static_cast<int>(settings.keep_checkpoints));
-  choose_device(settings.device);
+  choose_device(settings.card.empty() ? settings.device : "cuda");
   if (settings.init_from == "resume") find_resume_point(run);
   for (const std::string& notice : run.config.notices) console.line(notice);
   say_device(settings, console);

@@ -1,0 +1,64 @@
+// `snug cards`: the cards that a run can be planned for.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "cli/cli.h"
+#include "fit/cards.h"
+
+namespace snug {
+namespace {
+
+void print_json() {
+  auto json = nlohmann::ordered_json::array();
+  for (const Card& card : all_cards()) {
+    const ContextRange context = cuda_context(card);
+    json.push_back({{"key", card.key},
+                    {"name", card.name},
+                    {"memory_bytes", card.memory_mib * kMiB},
+                    {"reported_bytes", card.reported_mib * kMiB},
+                    {"display_bytes", display_bytes(card)},
+                    {"context_bytes", {{"low", context.low_bytes}, {"high", context.high_bytes}}},
+                    {"bf16_tflops", card.bf16_tflops},
+                    {"fp16_tflops", card.fp16_tflops},
+                    {"fp32_tflops", card.fp32_tflops},
+                    {"bandwidth_gbs", card.bandwidth_gbs},
+                    {"compute_capability", card.compute_capability}});
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
+}  // namespace
+
+int cards_command(Arguments arguments) {
+  std::vector<std::string> rest(arguments.begin(), arguments.end());
+  const bool json = take_flag(rest, "--json");
+  if (!rest.empty()) {
+    throw ConfigError(
+        fmt::format("`snug cards` takes no argument '{}'\n`snug plan --card=NAME` "
+                    "plans for a card",
+                    rest.front()));
+  }
+  if (json) {
+    print_json();
+    return 0;
+  }
+  fmt::print("{:<16} {:<28} {:>9} {:>6} {:>6} {:>6} {:>6} {:>5}\n", "card", "name", "memory",
+             "bf16", "fp16", "fp32", "GB/s", "cc");
+  for (const Card& card : all_cards()) {
+    fmt::print("{:<16} {:<28} {:>9} {:>6} {:>6.1f} {:>6.1f} {:>6.0f} {:>5.1f}\n", card.key,
+               card.name, format_bytes(card.memory_mib * kMiB),
+               card.bf16_tflops > 0 ? fmt::format("{:.1f}", card.bf16_tflops) : "no",
+               card.fp16_tflops, card.fp32_tflops, card.bandwidth_gbs,
+               card.compute_capability / 10.0);
+  }
+  fmt::print(
+      "\nTFLOP/s, dense, sums in float32; bandwidth of the memory; cc: compute capability.\n"
+      "snug plan config.py --card={}   plans for one; --memory_budget for any other.\n",
+      all_cards().front().key);
+  return 0;
+}
+
+}  // namespace snug

@@ -1,0 +1,109 @@
+// `snug plan`: what a run needs, whether it fits, what to change.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "cli/cli.h"
+#include "config/config.h"
+#include "data/atomic_file.h"
+#include "fit/fixes.h"
+#include "report/plan_page.h"
+#include "report/plan_report.h"
+#include "train/device.h"
+#include "train/fitting.h"
+#include "train/planning.h"
+
+namespace snug {
+namespace {
+
+bool wants_color(const Config& config) {
+  if (config.color != "auto") return config.color == "always";
+  return isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+}
+
+// Takes --html=FILE out of the arguments.
+std::optional<std::string> take_html(std::vector<std::string>& arguments) {
+  constexpr std::string_view kOption = "--html=";
+  const auto is_html = [&](const std::string& a) { return a.starts_with("--html"); };
+  const auto at = std::find_if(arguments.begin(), arguments.end(), is_html);
+  if (at == arguments.end()) return std::nullopt;
+  if (!at->starts_with(kOption) || at->size() == kOption.size()) {
+    throw ConfigError("--html needs the name of the page\nwrite it as one word: --html=plan.html");
+  }
+  std::string path = at->substr(kOption.size());
+  arguments.erase(at);
+  return path;
+}
+
+std::string page_title(const RunPlan& run, const Config& config) {
+  const DType compute = run.program.tensor(run.program.compute_weights.front()).dtype;
+  return fmt::format("{:.1f}M parameters · {} layers × {} · {} × {} tokens · {}",
+                     static_cast<double>(run.model.reported_parameter_count()) / 1e6,
+                     run.model.n_layer, run.model.n_embd, config.batch_size, config.block_size,
+                     name_of(compute));
+}
+
+// The page shows the config as it is, then every fix in its order.
+void write_page(const std::string& path, const PlanReportInput& in, const Planner& planner) {
+  PlanPage page;
+  page.title = page_title(in.training, in.config.values);
+  page.command = fmt::format("snug plan {}", fmt::join(in.arguments, " "));
+  page.budget = in.budget;
+  std::vector<std::unique_ptr<RunPlan>> runs;
+  page.settings.push_back({"as it is", &in.training, nullptr});
+  for (const Fix& fix : in.fixes.ranked) {
+    runs.push_back(planner.plan(fix.config));
+    page.settings.push_back({fix.name, runs.back().get(), &fix});
+  }
+  AtomicFile file(path);
+  file.append(plan_page(page));
+  file.stage();
+  file.publish();
+}
+
+}  // namespace
+
+int plan_command(Arguments arguments) {
+  std::vector<std::string> rest(arguments.begin(), arguments.end());
+  const bool json = take_flag(rest, "--json");
+  const std::optional<std::string> html = take_html(rest);
+  LoadedConfig config = load_config(Command::kPlan, rest);
+  const PlannedDevice device = planned_device(config);
+  const Vocabulary vocabulary = find_vocabulary(config.values);
+  const Planner planner(*device.target, vocabulary.size,
+                        device_rates(device, config.values, vocabulary.size));
+  Fixes fixes = find_fixes(planner, config, device.budget);
+  if (config.values.fit || config.values.safest) {
+    for (const std::string& line : apply_fix(config, fixes)) config.notices.push_back(line);
+    fixes = find_fixes(planner, config, device.budget);
+  }
+  const auto training = planner.plan(config.values);
+  const auto sampling = plan_sampling(training->model, config.values.block_size,
+                                      compute_dtype_named(config.values.dtype), *device.target);
+  const PlanReportInput input{config,
+                              *training,
+                              *sampling,
+                              vocabulary.origin,
+                              device.budget,
+                              device.card,
+                              estimate_time(*training, config.values, planner.rates()),
+                              fixes,
+                              rest,
+                              wants_color(config.values)};
+  if (html) write_page(*html, input, planner);
+  if (json) {
+    fmt::print("{}", plan_json(input));
+  } else {
+    for (const std::string& notice : config.notices) fmt::print("{}\n", notice);
+    fmt::print("{}", plan_text(input));
+    if (html) fmt::print("\n  The picture:   {}\n", *html);
+  }
+  return static_cast<int>(input.fits() ? ExitCode::kDone : ExitCode::kDoesNotFit);
+}
+
+}  // namespace snug

@@ -1,0 +1,121 @@
+#include "report/fix_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/bytes.h"
+#include "config/diagnostic.h"
+#include "fit/search.h"
+
+namespace snug {
+namespace {
+
+constexpr std::size_t kNameColumns = 33;
+
+std::string paint(bool color, const char* code, const std::string& text) {
+  return color ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
+}
+
+std::string time_text(double ratio) {
+  const double percent = (ratio - 1) * 100;
+  if (std::fabs(percent) < 0.5) return "0%";
+  return fmt::format("{:+.0f}%", percent);
+}
+
+// GiB with two decimals under one heading, so that rows compare.
+std::string gib(std::int64_t bytes) {
+  return fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(kGiB));
+}
+std::string mib(std::int64_t bytes) {
+  return fmt::format("{:.1f}", static_cast<double>(bytes) / static_cast<double>(kMiB));
+}
+
+std::string padded(const std::string& text, std::size_t columns) {
+  const std::string cut = shortened(text, columns);
+  return cut + std::string(columns - std::min(columns, column_count(cut)), ' ');
+}
+
+// A long name is broken behind the last comma that leaves the first line whole.
+std::pair<std::string, std::string> in_two_lines(const std::string& name) {
+  if (column_count(name) <= kNameColumns) return {name, ""};
+  const std::size_t comma = name.rfind(", ", kNameColumns - 1);
+  if (comma == std::string::npos) return {name, ""};
+  return {name.substr(0, comma + 1), name.substr(comma + 2)};
+}
+
+}  // namespace
+
+std::string effect_text(Effect effect, bool on_card) {
+  switch (effect) {
+    case Effect::kSame:
+      return on_card ? "same" : "same bits";
+    case Effect::kEvaluation:
+      return on_card ? "same, other eval" : "same bits, other eval";
+    case Effect::kRounding:
+      return "rounds otherwise";
+    case Effect::kFewerSequences:
+      return "noisier gradients";
+    case Effect::kShorterContext:
+      return "shorter context";
+    case Effect::kSmallerModel:
+      return "another model";
+  }
+  return "";
+}
+
+std::string fix_table(const std::vector<Fix>& fixes, std::size_t most, bool on_card, bool color) {
+  const std::size_t shown = std::min(most, fixes.size());
+  std::int64_t largest = 0;
+  for (const Fix& fix : fixes) largest = std::max(largest, fix.total_bytes);
+  const auto amount = largest >= kGiB ? gib : mib;
+  std::string text =
+      fmt::format("  Fixes, best first{:>{}} {:>6} {:>6} {:>5}  result\n", "", kNameColumns - 11,
+                  largest >= kGiB ? "GiB" : "MiB", "saved", "time");
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Fix& fix = fixes[i];
+    const auto [first, rest] = in_two_lines(fix.name);
+    text +=
+        fmt::format("  {} {:>2}  {} {:>6} {:>6} {:>5}  {}\n",
+                    fix.fits ? paint(color, "32", "✔") : paint(color, "31", "✘"), i + 1,
+                    padded(first, kNameColumns), amount(fix.total_bytes), amount(fix.saved_bytes),
+                    time_text(fix.time_ratio), effect_text(fix.effect, on_card));
+    if (!rest.empty()) text += fmt::format("        {}\n", rest);
+  }
+  if (shown < fixes.size()) {
+    text += fmt::format("        {} more with --json or --html\n", fixes.size() - shown);
+  }
+  return text;
+}
+
+std::string as_arguments(const std::vector<Change>& changes) {
+  std::string text;
+  for (const Change& change : changes) {
+    std::string value = change.after;
+    std::erase(value, '\'');
+    text += fmt::format("{}--{}={}", text.empty() ? "" : " ", change.key, value);
+  }
+  return text;
+}
+
+std::string split_note(const Config& config) {
+  const std::int64_t effective = config.batch_size * config.gradient_accumulation_steps;
+  const std::vector<std::int64_t> sizes = divisors(effective);
+  const bool between = std::any_of(sizes.begin(), sizes.end(), [&](std::int64_t size) {
+    return size > 1 && size < config.batch_size;
+  });
+  if (between || config.batch_size <= 2) return "";
+  return fmt::format(
+      "  {} sequences per update cannot be divided into equal micro-batches between {} and 1;\n"
+      "  an effective batch of {} could\n",
+      effective, config.batch_size, (effective + 3) / 4 * 4);
+}
+
+std::string smallest_note(const Fixes& fixes) {
+  return fmt::format("the smallest need that trains the same is {}, and {}\n  ({})",
+                     format_bytes(fixes.safest.total_bytes), fixes.safest_largest,
+                     as_arguments(fixes.safest.changes));
+}
+
+}  // namespace snug

@@ -1,0 +1,87 @@
+#include "train/device.h"
+
+#include <fmt/format.h>
+
+#include "backend/cpu/cpu_target.h"
+#include "backend/cuda/cuda_target.h"
+#include "base/error.h"
+#include "config/fields.h"
+#include "config/pretrained.h"
+#include "train/host_memory.h"
+#include "train/machine_rates.h"
+
+namespace snug {
+namespace {
+
+constexpr std::string_view kAssumedCard = "rtx3060";  // the card that most users have
+
+const Card* card_of(LoadedConfig& config) {
+  const Config& values = config.values;
+  if (!values.card.empty()) {
+    if (values.device == "cpu") {
+      throw_config_error(config, "card",
+                         fmt::format("card = '{}' contradicts device = 'cpu'", values.card),
+                         "leave one of the two out");
+    }
+    return &card_named(values.card);
+  }
+  if (!values.device.starts_with("cuda")) return nullptr;
+  const Card& card = card_named(kAssumedCard);
+  config.notices.push_back(fmt::format(
+      "no card is named: planned for a {}; --card=NAME plans for yours, `snug cards` lists them",
+      card.name));
+  return &card;
+}
+
+// The card's own 16-bit type where Snug may choose; a word where the user chose one it has not.
+void settle_dtype(LoadedConfig& config, const Card& card) {
+  if (card.bf16_tflops > 0 || config.values.dtype != "bfloat16") return;
+  const Field& field = field_of(&Config::dtype);
+  if (!is_derived(config, field)) {
+    config.notices.push_back(
+        fmt::format("{} has no bfloat16: planned with float16, which takes the same bytes and "
+                    "needs loss scaling",
+                    card.name));
+  }
+  set_derived(config, field, std::string("float16"));
+}
+
+std::string origin_of(const Config& config, const HostMemory& memory) {
+  if (config.memory_budget != "auto") return "memory_budget";
+  return fmt::format("available now (limited by the {})", memory.limited_by);
+}
+
+}  // namespace
+
+PlannedDevice processor(const Config& config) {
+  PlannedDevice device;
+  device.threads = cpu::use_threads(config.threads);
+  device.target = std::make_unique<cpu::CpuTarget>(device.threads);
+  const HostMemory memory = host_memory();
+  device.available_bytes = memory.available_bytes;
+  device.budget = plain_budget(budget_bytes(config.memory_budget, memory),
+                               origin_of(config, memory), config.headroom);
+  device.budget.memory_bytes = memory.total_bytes;
+  return device;
+}
+
+PlannedDevice planned_device(LoadedConfig& config) {
+  const Card* card = card_of(config);
+  if (card == nullptr) return processor(config.values);
+  settle_dtype(config, *card);
+  PlannedDevice device;
+  device.card = card;
+  device.target = std::make_unique<cuda::CudaTarget>(card->bf16_tflops > 0);
+  device.budget = card_budget(*card, config.values.memory_budget, config.values.headroom);
+  return device;
+}
+
+Rates device_rates(const PlannedDevice& device, const Config& config, std::int64_t vocab_size) {
+  if (device.card != nullptr) {
+    return card_rates(*device.card,
+                      device.target->compute_dtype(compute_dtype_named(config.dtype)));
+  }
+  return measure_rates(config, vocab_size, device.threads, device.available_bytes);
+}
+
+}  // namespace snug

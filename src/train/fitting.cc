@@ -1,0 +1,56 @@
+#include "train/fitting.h"
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "config/fields.h"
+
+namespace snug {
+namespace {
+
+std::string reason(const Fix& fix) {
+  const double percent = (fix.time_ratio - 1) * 100;
+  const std::string time = percent >= 0 ? fmt::format("{:.0f}% more time", percent)
+                                        : fmt::format("{:.0f}% less time", -percent);
+  const std::string memory = fix.saved_bytes >= 0
+                                 ? fmt::format("{} less", format_bytes(fix.saved_bytes))
+                                 : fmt::format("{} more", format_bytes(-fix.saved_bytes));
+  const char* result = fix.same_result() ? "the trained weights stay the same, bit for bit"
+                                         : "the result is rounded otherwise";
+  return fmt::format("fit: {}: needs {} ({}), about {} per token; {}", fix.name,
+                     format_bytes(fix.total_bytes), memory, time, result);
+}
+
+}  // namespace
+
+std::string changes_text(const std::vector<Change>& changes) {
+  std::string text;
+  for (const Change& change : changes) {
+    text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", change.key, change.before,
+                        change.after);
+  }
+  return text;
+}
+
+std::vector<std::string> apply_fix(LoadedConfig& config, const Fixes& fixes) {
+  const auto fix = fix_to_apply(fixes, config.values);
+  if (!fix || fix->changes.empty()) {
+    if (!fixes.fits_as_is) return {"fit: nothing that keeps the effective batch fits"};
+    return {"fit: it fits as it is, and nothing is predicted to be faster"};
+  }
+  const bool chosen_anew = fixes.fits_as_is && !config.values.safest;
+  std::vector<std::string> lines = {
+      reason(*fix),
+      fmt::format("fit: {}{}", changes_text(fix->changes), chosen_anew ? " (faster)" : "")};
+  for (const Change& change : fix->changes) {
+    const Field& field = *find_field(change.key);
+    assign_field(config.values, field, field_value(fix->config, field));
+    Origin origin;
+    origin.kind = Origin::Kind::kFit;
+    config.origins[change.key] = origin;
+  }
+  resolve(config);
+  return lines;
+}
+
+}  // namespace snug

@@ -1,0 +1,160 @@
+#include "train/machine_rates.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "backend/cpu/cpu_executor.h"
+#include "backend/cpu/cpu_target.h"
+#include "plan/run_plan.h"
+#include "program/training_program.h"
+
+namespace snug {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The products' rates settle at these sizes; bench/prediction holds the result against real runs.
+constexpr std::int64_t kWidth = 768, kContext = 512, kVocabulary = 2048, kRows = 1024;
+constexpr double kSecondsPerProgram = 0.15;
+constexpr int kMaxRepeats = 20;
+// Runs of the same program on a shared machine differ by this much (docs/benchmarks.md).
+constexpr double kLow = 0.87, kHigh = 1.15;
+
+// What the ops of one kind did and took together.
+struct Sample {
+  Work work{0, 0, 0};
+  double seconds = 0;
+};
+using Samples = std::array<Sample, 2 * Rates::kKinds>;
+
+Sample& sample_of(Samples& samples, const Op& op) {
+  return samples[2 * static_cast<std::size_t>(op.kind) + (op.chunk_rows > 0 ? 1 : 0)];
+}
+
+std::unique_ptr<RunPlan> one_block_run(const Config& config, std::int64_t vocab_size,
+                                       std::int64_t width_limit, std::int64_t rows,
+                                       const cpu::CpuTarget& target) {
+  Config small = config;
+  const std::int64_t head_width = config.n_embd / config.n_head;
+  small.n_layer = 1;
+  small.n_head = std::clamp<std::int64_t>(width_limit / head_width, 1, config.n_head);
+  small.n_embd = small.n_head * head_width;
+  small.block_size = small.eval_block_size = std::min(config.block_size, kContext);
+  small.batch_size = std::clamp<std::int64_t>(rows / small.block_size, 1, config.batch_size);
+  small.eval_batch_size = small.gradient_accumulation_steps = 1;
+  small.checkpoint_blocks = 0;
+  small.recompute_light = true;
+  small.eval_only = false;
+  auto run = std::make_unique<RunPlan>();
+  run->model = make_model_spec(small, std::min(vocab_size, kVocabulary));
+  run->program = build_training_program(run->model, training_shape(small), target);
+  run->plan = make_plan(run->program);
+  return run;
+}
+
+// One iteration, each op's time added to its kind's sample.
+void run_timed(const RunPlan& run, cpu::CpuExecutor& executor, const StepContext& context,
+               Samples& samples) {
+  const Op* current = nullptr;
+  Clock::time_point start;
+  const auto stop = [&] {
+    if (current == nullptr) return;
+    const std::chrono::duration<double> taken = Clock::now() - start;
+    sample_of(samples, *current).seconds += taken.count();
+  };
+  executor.observe([&](const Phase&, const Op& op, std::int64_t, std::int64_t) {
+    stop();
+    current = &op;
+    start = Clock::now();
+  });
+  for (const PhaseKind kind :
+       {PhaseKind::kBeginIteration, PhaseKind::kMicroStep, PhaseKind::kUpdate}) {
+    executor.run(run.program.phase(kind), context);
+    stop();
+    current = nullptr;
+  }
+  executor.observe({});
+}
+
+void add_work(const RunPlan& run, Samples& samples) {
+  for (const PhaseKind kind :
+       {PhaseKind::kBeginIteration, PhaseKind::kMicroStep, PhaseKind::kUpdate}) {
+    const Phase& phase = run.program.phase(kind);
+    for (const Op& op : phase.ops) {
+      const Work work = work_of(run.program, phase, op);
+      Work& sum = sample_of(samples, op).work;
+      sum.flops += work.flops;
+      sum.bytes += work.bytes;
+      sum.starts += work.starts;
+    }
+  }
+}
+
+Samples measure(const RunPlan& run, double dropout) {
+  cpu::CpuExecutor executor(run.program, run.plan);  // all zeros: token 0 and target 0 everywhere
+  StepContext context;
+  context.sequence_count = run.program.phase(PhaseKind::kMicroStep).batch_size;
+  context.dropout = dropout;
+  context.beta1 = context.beta2 = 0.9;
+  context.update_count = 1;
+  Samples warm_up{}, samples{};
+  run_timed(run, executor, context, warm_up);
+  int repeats = 0;
+  for (const Clock::time_point start = Clock::now(); repeats < kMaxRepeats; ++repeats) {
+    if (std::chrono::duration<double>(Clock::now() - start).count() > kSecondsPerProgram) break;
+    run_timed(run, executor, context, samples);
+  }
+  for (Sample& sample : samples) sample.seconds /= std::max(1, repeats);
+  add_work(run, samples);
+  return samples;
+}
+
+// seconds = starts * start_seconds + work * per_work, through one or two measured points.
+OpRate fit_rate(const Sample& large, const Sample& small) {
+  const bool products = large.work.flops > 0;
+  const double w1 = products ? large.work.flops : large.work.bytes;
+  const double w0 = products ? small.work.flops : small.work.bytes;
+  OpRate rate;
+  if (w1 <= 0) return rate;
+  double per_work = large.seconds / w1;
+  if (w1 > 1.5 * w0 && w0 > 0) {
+    const double slope = (large.seconds - small.seconds) / (w1 - w0);
+    const double start = (small.seconds - slope * w0) / small.work.starts;
+    if (slope > 0 && start > 0) {
+      per_work = slope;
+      rate.start_seconds = start;
+    }
+  }
+  (products ? rate.seconds_per_flop : rate.seconds_per_byte) = per_work;
+  return rate;
+}
+
+}  // namespace
+
+Rates measure_rates(const Config& config, std::int64_t vocab_size, int threads,
+                    std::int64_t available_bytes) {
+  const cpu::CpuTarget target(threads);
+  std::int64_t width = kWidth;
+  auto large = one_block_run(config, vocab_size, width, kRows, target);
+  while (large->plan.arena_bytes > available_bytes / 4 && width > 1) {
+    width /= 2;
+    large = one_block_run(config, vocab_size, width, kRows, target);
+  }
+  const Samples of_large = measure(*large, config.dropout);
+  const auto small = one_block_run(config, vocab_size, width, 1, target);
+  const bool two_points = small->program.phase(PhaseKind::kMicroStep).batch_size <
+                          large->program.phase(PhaseKind::kMicroStep).batch_size;
+  const Samples of_small = two_points ? measure(*small, config.dropout) : of_large;
+  Rates rates;
+  for (std::size_t i = 0; i < rates.ops.size(); ++i) {
+    rates.ops[i] = fit_rate(of_large[i], of_small[i]);
+  }
+  rates.low = kLow;
+  rates.high = kHigh;
+  return rates;
+}
+
+}  // namespace snug

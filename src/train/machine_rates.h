@@ -1,0 +1,15 @@
+// How fast this machine runs the ops of a model, measured with the real kernels on one block of it.
+#pragma once
+
+#include "config/config.h"
+#include "fit/rates.h"
+
+namespace snug {
+
+// Runs a one-block model of `config`'s width (768 at most), context (512 at most) and vocabulary
+// (2048 at most) for about a third of a second, in memory that is given back. Less memory than
+// `available_bytes` / 4 is taken, with a narrower model where that is little.
+Rates measure_rates(const Config& config, std::int64_t vocab_size, int threads,
+                    std::int64_t available_bytes);
+
+}  // namespace snug
