@@ -5,8 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/bytes.h"
 #include "config/config.h"
 #include "engine_testing.h"
 
@@ -78,8 +80,41 @@ TEST(Docs, KeysPageIsTheFieldTable) {
       << "make it anew: build/release/snug config --markdown > docs/keys.md";
 }
 
+std::int64_t planned_bytes(const std::string& arguments) {
+  const TemporaryFolder folder;
+  const std::string line = fmt::format("cd {} && {} plan {} --json > {}", kSource.string(),
+                                       SNUG_BINARY, arguments, folder.path("plan.json"));
+  const int status = std::system(line.c_str());
+  EXPECT_TRUE(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3) << line;
+  return nlohmann::json::parse(text_of(folder.path("plan.json"))).at("total_bytes");
+}
+
+// "| 16 | 5.20 | 2.87 | ..." of docs/memory.md: the batch, and GiB without and with checkpointing.
+TEST(Docs, MemoryFiguresAreThePlans) {
+  std::istringstream lines(text_of(kSource / "docs/memory.md"));
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    int batch = 0;
+    char plain[16], checkpointed[16];
+    if (std::sscanf(line.c_str(), "| %d | %15[0-9.] | %15[0-9.] |", &batch, plain, checkpointed) !=
+        3) {
+      continue;
+    }
+    const auto gib = [&](const char* more) {
+      const std::int64_t bytes = planned_bytes(
+          fmt::format("config/train_gpt2.py --card=rtx3060 --batch_size={} {}", batch, more));
+      return fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(kGiB));
+    };
+    EXPECT_EQ(gib(""), plain) << line;
+    EXPECT_EQ(gib("--grad_checkpoint=True"), checkpointed) << line;
+    ++rows;
+  }
+  EXPECT_EQ(rows, 8);
+}
+
 TEST(Docs, LinksLeadSomewhere) {
-  for (const char* page : {"README.md", "docs/architecture.md", "docs/benchmarks.md"}) {
+  for (const char* page :
+       {"README.md", "docs/architecture.md", "docs/benchmarks.md", "docs/memory.md"}) {
     const std::string text = text_of(kSource / page);
     for (std::size_t at = text.find("]("); at != std::string::npos; at = text.find("](", at + 1)) {
       const std::string target = text.substr(at + 2, text.find(')', at) - at - 2);
