@@ -103,6 +103,7 @@ void time_search() {
              grid.batch_sizes.size() * grid.checkpoint_blocks.size() * grid.recompute_light.size() *
                  grid.loss_chunks.size(),
              search * 1e3, table * 1e3);
+  std::fflush(stdout);
 }
 
 }  // namespace

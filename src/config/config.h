@@ -106,7 +106,10 @@ struct LoadedConfig {
 Config default_config(Command command);
 
 // Reads arguments left to right as nanoGPT does: a config file's path, or --key=value; later wins.
-// Then checks ranges and relations. Throws ConfigError with file, line, text and caret.
+// Throws ConfigError with file, line, text and caret. The values are as they were written.
+LoadedConfig read_config(Command command, std::span<const std::string> arguments);
+
+// The same, and resolved: ranges and relations are checked, derived values filled in.
 LoadedConfig load_config(Command command, std::span<const std::string> arguments);
 
 // Checks the range of every key, fills the derived values (eval_batch_size 0 -> batch_size,

@@ -144,7 +144,7 @@ Config default_config(Command command) {
   return config;
 }
 
-LoadedConfig load_config(Command command, std::span<const std::string> arguments) {
+LoadedConfig read_config(Command command, std::span<const std::string> arguments) {
   LoadedConfig config;
   config.command = command;
   config.values = default_config(command);
@@ -153,6 +153,11 @@ LoadedConfig load_config(Command command, std::span<const std::string> arguments
     read_argument(config, reader, arguments, at);
   reader.finish();
   note_ignored(config);
+  return config;
+}
+
+LoadedConfig load_config(Command command, std::span<const std::string> arguments) {
+  LoadedConfig config = read_config(command, arguments);
   resolve(config);
   return config;
 }

@@ -11,25 +11,25 @@
 namespace snug {
 namespace {
 
-// A candidate without its batch size.
+// A point of the grid without its batch size.
 struct Structure {
   std::int64_t checkpoint_blocks;
   bool recompute_light;
   std::int64_t loss_chunk, eval_batch_size;
   double least_seconds = 0;  // over all batch sizes
 
-  Candidate with(std::int64_t batch_size) const {
+  GridPoint with(std::int64_t batch_size) const {
     return {batch_size, checkpoint_blocks, recompute_light, loss_chunk, eval_batch_size};
   }
 };
 
-// Seconds of every candidate. Blocks are alike, so each recomputed one adds the same: two programs
+// Seconds of every point. Blocks are alike, so each recomputed one adds the same: two programs
 // per batch size, loss chunk and recomputation give all numbers of blocks.
 class SecondsTable {
  public:
   SecondsTable(const Planner& planner, const Config& config) : planner_(planner), config_(config) {}
 
-  double of(const Candidate& c) {
+  double of(const GridPoint& c) {
     const Line& line = line_of(c);
     return line.none + static_cast<double>(c.checkpoint_blocks) * line.per_block;
   }
@@ -39,11 +39,11 @@ class SecondsTable {
     double none, per_block;
   };
 
-  const Line& line_of(const Candidate& c) {
+  const Line& line_of(const GridPoint& c) {
     const Key key{c.batch_size, c.recompute_light, c.loss_chunk};
     const auto found = lines_.find(key);
     if (found != lines_.end()) return found->second;
-    Candidate at = c;
+    GridPoint at = c;
     at.checkpoint_blocks = 0;
     const double none = planner_.iteration_seconds(apply(config_, at));
     at.checkpoint_blocks = config_.n_layer;
@@ -148,22 +148,21 @@ Grid full_grid(const Config& config, const Planner& planner) {
   return grid;
 }
 
-Config apply(const Config& config, const Candidate& candidate) {
+Config apply(const Config& config, const GridPoint& point) {
   Config next = config;
-  if (candidate.batch_size != config.batch_size) {
+  if (point.batch_size != config.batch_size) {
     if (next.eval_sequences == 0) next.eval_sequences = config.eval_iters * config.batch_size;
-    next.batch_size = candidate.batch_size;
+    next.batch_size = point.batch_size;
     next.gradient_accumulation_steps =
-        config.batch_size * config.gradient_accumulation_steps / candidate.batch_size;
+        config.batch_size * config.gradient_accumulation_steps / point.batch_size;
   }
-  if (candidate.checkpoint_blocks != config.checkpoint_blocks) {
-    next.checkpoint_blocks = candidate.checkpoint_blocks;
-    next.grad_checkpoint = candidate.checkpoint_blocks == config.n_layer;
+  if (point.checkpoint_blocks != config.checkpoint_blocks) {
+    next.checkpoint_blocks = point.checkpoint_blocks;
+    next.grad_checkpoint = point.checkpoint_blocks == config.n_layer;
   }
-  next.recompute_light = candidate.recompute_light;
-  next.loss_chunk = candidate.loss_chunk;
-  next.eval_batch_size =
-      candidate.eval_batch_size > 0 ? candidate.eval_batch_size : candidate.batch_size;
+  next.recompute_light = point.recompute_light;
+  next.loss_chunk = point.loss_chunk;
+  next.eval_batch_size = point.eval_batch_size > 0 ? point.eval_batch_size : point.batch_size;
   return next;
 }
 

@@ -10,7 +10,7 @@
 
 namespace snug {
 
-// The axes of the grid. Every combination is a candidate.
+// The axes of the grid. Every combination is a point.
 struct Grid {
   std::vector<std::int64_t> batch_sizes;        // divisors of the effective batch, rising
   std::vector<std::int64_t> checkpoint_blocks;  // 0 .. n_layer
@@ -25,13 +25,13 @@ struct Grid {
 // is or one tile, evaluation as large as it is or smaller by halves.
 Grid full_grid(const Config& config, const Planner& planner);
 
-// The config with a candidate's values; what is evaluated stays what it was, in sequences too.
-struct Candidate {
+// The config with a point's values; what is evaluated stays what it was, in sequences too.
+struct GridPoint {
   std::int64_t batch_size, checkpoint_blocks;
   bool recompute_light;
   std::int64_t loss_chunk, eval_batch_size;
 };
-Config apply(const Config& config, const Candidate& candidate);
+Config apply(const Config& config, const GridPoint& point);
 
 struct Found {
   Config config;
