@@ -26,17 +26,19 @@ bool wants_color(const Config& config) {
   return isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
 }
 
-// Takes --html=FILE out of the arguments.
+// Takes --html=FILE out of the arguments; the last one wins.
 std::optional<std::string> take_html(std::vector<std::string>& arguments) {
   constexpr std::string_view kOption = "--html=";
-  const auto is_html = [&](const std::string& a) { return a.starts_with("--html"); };
-  const auto at = std::find_if(arguments.begin(), arguments.end(), is_html);
-  if (at == arguments.end()) return std::nullopt;
-  if (!at->starts_with(kOption) || at->size() == kOption.size()) {
-    throw ConfigError("--html needs the name of the page\nwrite it as one word: --html=plan.html");
+  std::optional<std::string> path;
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with("--html")) continue;
+    if (!argument.starts_with(kOption) || argument.size() == kOption.size()) {
+      throw ConfigError(
+          "--html needs the name of the page\nwrite it as one word: --html=plan.html");
+    }
+    path = argument.substr(kOption.size());
   }
-  std::string path = at->substr(kOption.size());
-  arguments.erase(at);
+  std::erase_if(arguments, [](const std::string& a) { return a.starts_with("--html"); });
   return path;
 }
 

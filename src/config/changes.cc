@@ -44,9 +44,11 @@ std::vector<Change> changes_to(const LoadedConfig& config, const Config& after) 
   }
   for (const Field* field : missing(config, changed, after)) changed.push_back(field);
   for (std::size_t i = changed.size(); i-- > 0;) {
-    std::vector<const Field*> fewer = changed;
-    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-    if (is_enough(config, fewer, after)) changed = fewer;
+    std::vector<const Field*> fewer;
+    for (const Field* field : changed) {
+      if (field != changed[i]) fewer.push_back(field);
+    }
+    if (is_enough(config, fewer, after)) changed = std::move(fewer);
   }
   std::vector<Change> changes;
   for (const Field* field : changed) {

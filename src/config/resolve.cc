@@ -99,7 +99,15 @@ void derive_accumulation(LoadedConfig& config) {
          fmt::format("batch_size = {} divides it; effective_batch = {} would be {} micro-batches",
                      nearest_divisor(whole, micro), up, up / micro));
   }
-  set_derived(config, field_of(&Config::gradient_accumulation_steps), whole / micro);
+  const Field& steps = field_of(&Config::gradient_accumulation_steps);
+  if (!steps.limit.allows(static_cast<double>(whole / micro))) {
+    fail(config, {&Config::effective_batch, &Config::batch_size},
+         fmt::format("effective_batch = {} in micro-batches of {} is {} of them", whole, micro,
+                     with_thousands(whole / micro)),
+         fmt::format("gradient_accumulation_steps takes {}: raise batch_size",
+                     limit_text(steps.limit)));
+  }
+  set_derived(config, steps, whole / micro);
 }
 
 // The divisor of `whole` nearest to `wish`; the smaller one of two equally near.

@@ -22,7 +22,13 @@ std::int64_t share_or_bytes(const std::string& text, std::int64_t whole, const c
 
 void leave_headroom(Budget& budget, const std::string& headroom) {
   budget.headroom_bytes = share_or_bytes(headroom, budget.usable_bytes, "headroom");
-  budget.usable_bytes = std::max<std::int64_t>(0, budget.usable_bytes - budget.headroom_bytes);
+  if (budget.headroom_bytes > budget.usable_bytes) {
+    throw ConfigError(
+        fmt::format("headroom = {} is more than the {} that may be used\n"
+                    "write a share such as 10%",
+                    headroom, format_bytes(budget.usable_bytes)));
+  }
+  budget.usable_bytes -= budget.headroom_bytes;
 }
 
 }  // namespace

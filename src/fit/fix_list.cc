@@ -22,6 +22,16 @@ std::string millions(std::int64_t count) {
   return fmt::format("{:.1f}M", static_cast<double>(count) / 1e6);
 }
 
+bool from_checkpoint(const LoadedConfig& loaded, std::string_view key) {
+  const auto origin = loaded.origins.find(key);
+  return origin != loaded.origins.end() && origin->second.kind == Origin::Kind::kCheckpoint;
+}
+
+// The model is what a checkpoint or a published one made it.
+bool model_is_given(const LoadedConfig& loaded) {
+  return loaded.values.init_from.starts_with("gpt2") || from_checkpoint(loaded, "n_layer");
+}
+
 // The 16-bit types that the target's arithmetic has.
 std::vector<DType> sixteen_bit_dtypes(const Target& target) {
   std::vector<DType> dtypes;
@@ -84,11 +94,14 @@ void add_checkpointing(std::vector<Fix>& fixes, const FixMaker& maker, const Pla
     return next;
   };
   if (base.checkpoint_blocks == base.n_layer) return;
-  for (std::int64_t n = base.checkpoint_blocks + 1; n < base.n_layer; ++n) {
-    if (planner.least_bytes(with(n)) > maker.usable_bytes()) continue;
-    fixes.push_back(maker.make(with(n), Effect::kSame));
-    break;
+  // Need falls with every block, but for the working set of the last one: bisection may miss the
+  // fewest by one, never a fit.
+  std::int64_t low = base.checkpoint_blocks, high = base.n_layer;
+  while (high - low > 1) {
+    const std::int64_t middle = (low + high) / 2;
+    (planner.least_bytes(with(middle)) > maker.usable_bytes() ? low : high) = middle;
   }
+  if (high < base.n_layer) fixes.push_back(maker.make(with(high), Effect::kSame));
   fixes.push_back(maker.make(with(base.n_layer), Effect::kSame));
 }
 
@@ -122,7 +135,7 @@ void add_smaller_pieces(std::vector<Fix>& fixes, const FixMaker& maker, const Pl
 
 void add_rounding(std::vector<Fix>& fixes, const FixMaker& maker, const Planner& planner,
                   const Config& base) {
-  if (base.optimizer_dtype == "float32") {
+  if (base.optimizer_dtype == "float32" && !from_checkpoint(maker.loaded(), "optimizer_dtype")) {
     Config next = base;
     next.optimizer_dtype = "bfloat16";
     fixes.push_back(maker.make(next, Effect::kRounding, "optimizer state bfloat16"));
@@ -141,11 +154,12 @@ void add_less_training(std::vector<Fix>& fixes, const FixMaker& maker, const Pla
     Config next = base;
     next.batch_size = base.batch_size / 2;
     if (base.eval_batch_size == base.batch_size) next.eval_batch_size = next.batch_size;
-    next.effective_batch = 0;
+    if (base.effective_batch > 0) next.effective_batch = effective_batch(next);
     fixes.push_back(maker.make(
         next, Effect::kFewerSequences,
         fmt::format("batch {}, effective batch {}", next.batch_size, effective_batch(next))));
   }
+  if (model_is_given(maker.loaded())) return;
   // Half the context, and the longest that fits.
   for (std::int64_t block = base.block_size / 2; block >= 32; block /= 2) {
     Config next = base;
@@ -160,21 +174,23 @@ void add_less_training(std::vector<Fix>& fixes, const FixMaker& maker, const Pla
   }
 }
 
-// The first of `sizes` (falling) whose config fits, else the last.
+// The largest size from 1 to `largest` that fits, else 1. Need grows with the size.
 template <typename ConfigOf>
 void add_smaller_model(std::vector<Fix>& fixes, const FixMaker& maker, const Planner& planner,
                        std::int64_t largest, const ConfigOf& config_of) {
-  for (std::int64_t size = largest; size >= 1; --size) {
-    const Config next = config_of(size);
-    if (size > 1 && planner.least_bytes(next) > maker.usable_bytes()) continue;
-    Fix fix = maker.make(next, Effect::kSmallerModel,
-                         next.n_layer != maker.before().n_layer
-                             ? fmt::format("n_layer {}", next.n_layer)
-                             : fmt::format("n_embd {}, n_head {}", next.n_embd, next.n_head));
-    fix.name += fmt::format(": {}", millions(fix.parameters));
-    fixes.push_back(std::move(fix));
-    return;
+  if (largest < 1) return;
+  std::int64_t low = 1, high = largest + 1;
+  while (high - low > 1) {
+    const std::int64_t middle = (low + high) / 2;
+    (planner.least_bytes(config_of(middle)) > maker.usable_bytes() ? high : low) = middle;
   }
+  const Config next = config_of(low);
+  Fix fix = maker.make(next, Effect::kSmallerModel,
+                       next.n_layer != maker.before().n_layer
+                           ? fmt::format("n_layer {}", next.n_layer)
+                           : fmt::format("n_embd {}, n_head {}", next.n_embd, next.n_head));
+  fix.name += fmt::format(": {}", millions(fix.parameters));
+  fixes.push_back(std::move(fix));
 }
 
 void add_smaller_models(std::vector<Fix>& fixes, const FixMaker& maker, const Planner& planner,
@@ -236,11 +252,13 @@ std::vector<Fix> single_fixes(const FixMaker& maker, const Planner& planner, con
   add_smaller_pieces(fixes, maker, planner, base);
   add_rounding(fixes, maker, planner, base);
   add_less_training(fixes, maker, planner, base);
-  add_smaller_models(fixes, maker, planner, base);
+  if (!model_is_given(maker.loaded())) add_smaller_models(fixes, maker, planner, base);
   return fixes;
 }
 
-std::vector<Config> rounded_configs(const Planner& planner, const Config& config) {
+std::vector<Config> rounded_configs(const Planner& planner, const LoadedConfig& loaded) {
+  const Config& config = loaded.values;
+  if (from_checkpoint(loaded, "optimizer_dtype")) return {};
   std::vector<Config> configs;
   if (config.optimizer_dtype != "bfloat16") {
     configs.push_back(config);

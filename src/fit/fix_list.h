@@ -18,6 +18,7 @@ class FixMaker {
   Fix make(const Config& config, Effect effect, std::string name = "") const;
 
   const Config& before() const { return loaded_.values; }
+  const LoadedConfig& loaded() const { return loaded_; }
   std::int64_t total_bytes() const { return total_bytes_; }  // of the config as it is
   double seconds() const { return seconds_; }
   std::int64_t usable_bytes() const { return budget_.usable_bytes; }
@@ -35,6 +36,7 @@ std::vector<Fix> single_fixes(const FixMaker& maker, const Planner& planner, con
                               const Grid& grid);
 
 // The config with 16-bit optimizer state, then (where the target has it) also 16-bit arithmetic.
-std::vector<Config> rounded_configs(const Planner& planner, const Config& config);
+// Empty where a checkpoint has settled the state's precision.
+std::vector<Config> rounded_configs(const Planner& planner, const LoadedConfig& loaded);
 
 }  // namespace snug

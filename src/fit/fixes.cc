@@ -13,10 +13,10 @@ namespace {
 
 // The fastest that fits: with the result kept if that is possible at all, else with AdamW's state
 // and then the arithmetic in 16 bits.
-std::optional<Found> find_best(const Planner& planner, const Config& config, const Grid& grid,
+std::optional<Found> find_best(const Planner& planner, const LoadedConfig& loaded, const Grid& grid,
                                std::int64_t budget_bytes) {
-  if (auto found = find_fastest(planner, config, grid, budget_bytes)) return found;
-  for (const Config& rounded : rounded_configs(planner, config)) {
+  if (auto found = find_fastest(planner, loaded.values, grid, budget_bytes)) return found;
+  for (const Config& rounded : rounded_configs(planner, loaded)) {
     if (auto found = find_fastest(planner, rounded, grid, budget_bytes)) return found;
   }
   return std::nullopt;
@@ -61,7 +61,7 @@ Fixes find_fixes(const Planner& planner, const LoadedConfig& loaded, const Budge
   fixes.fits_as_is = maker.total_bytes() <= budget.usable_bytes;
   fixes.safest = maker.make(find_smallest(planner, config, grid).config, Effect::kSame, "safest");
   fixes.safest_largest = largest_part(*planner.plan(fixes.safest.config));
-  const auto best = find_best(planner, config, grid, budget.usable_bytes);
+  const auto best = find_best(planner, loaded, grid, budget.usable_bytes);
   const bool worth = best && (!fixes.fits_as_is ||
                               best->iteration_seconds < maker.seconds() * (1 - kWorthChanging));
   if (worth) {

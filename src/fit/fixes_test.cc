@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/error.h"
 #include "fit/fit_testing.h"
 
 namespace snug {
@@ -168,7 +169,8 @@ TEST(BudgetTest, CardLessDisplayContextAndHeadroom) {
   EXPECT_EQ(budget.usable_bytes, before - before / 10);
   EXPECT_EQ(card_budget(card, "50%", "0%").usable_bytes, card.reported_mib * kMiB / 2);
   EXPECT_EQ(card_budget(card, "8GiB", "1GiB").usable_bytes, 7 * kGiB);
-  EXPECT_EQ(plain_budget(kGiB, "x", "2GiB").usable_bytes, 0);
+  EXPECT_EQ(plain_budget(kGiB, "x", "1GiB").usable_bytes, 0);
+  EXPECT_THROW(plain_budget(kGiB, "x", "2GiB"), ConfigError);
 }
 
 TEST(BudgetTest, Verdicts) {

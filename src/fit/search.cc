@@ -11,6 +11,10 @@
 namespace snug {
 namespace {
 
+// Numbers of recomputed blocks in the grid: every one up to GPT-2 XL's depth, coarser beyond, so
+// that the search of a model of 512 blocks ends in seconds.
+constexpr std::int64_t kBlockSteps = 48;
+
 // A point of the grid without its batch size.
 struct Structure {
   std::int64_t checkpoint_blocks;
@@ -137,7 +141,9 @@ Grid full_grid(const Config& config, const Planner& planner) {
                          size * config.block_size <= kMaxTokensPerBatch;
     if (allowed) grid.batch_sizes.push_back(size);
   }
-  for (std::int64_t n = 0; n <= config.n_layer; ++n) grid.checkpoint_blocks.push_back(n);
+  const std::int64_t step = (config.n_layer + kBlockSteps - 1) / kBlockSteps;
+  for (std::int64_t n = 0; n < config.n_layer; n += step) grid.checkpoint_blocks.push_back(n);
+  grid.checkpoint_blocks.push_back(config.n_layer);
   grid.recompute_light = {false, true};
   grid.loss_chunks = {config.loss_chunk};
   const std::int64_t tile = loss_tile_rows(config.block_size);

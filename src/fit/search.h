@@ -13,7 +13,7 @@ namespace snug {
 // The axes of the grid. Every combination is a point.
 struct Grid {
   std::vector<std::int64_t> batch_sizes;        // divisors of the effective batch, rising
-  std::vector<std::int64_t> checkpoint_blocks;  // 0 .. n_layer
+  std::vector<std::int64_t> checkpoint_blocks;  // 0 .. n_layer, rising
   std::vector<bool> recompute_light;
   std::vector<std::int64_t> loss_chunks;
   // With none given by the user, evaluation follows batch_size: one entry, 0.

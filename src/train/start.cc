@@ -29,9 +29,9 @@ void take_fit(const Config& before, const std::vector<std::string>& changes, Loa
   for (const std::string& line : changes) {
     config.notices.push_back(fmt::format("when this run started, {}", line));
   }
-  if (!before.fit || config.is_set("fit")) return;
-  config.values.fit = true;
-  config.values.safest = config.is_set("safest") ? config.values.safest : before.safest;
+  if (config.is_set("fit") || config.is_set("safest")) return;
+  config.values.fit = before.fit;
+  config.values.safest = before.safest;
 }
 
 // Leaves in run.config what the resumed run will use, and says in its notices what that changes.
@@ -160,7 +160,9 @@ void load_or_initialize(StartedRun& run, Console& console) {
   require_work_left(run.config.values, loaded.state);
   console.line(
       fmt::format("continuing at iteration {} from {}", loaded.state.iteration, loaded.folder));
+  std::vector<std::string> fitted_now = std::move(run.state.fit_changes);
   run.state = loaded.state;
+  if (!fitted_now.empty()) run.state.fit_changes = std::move(fitted_now);
 }
 
 }  // namespace
