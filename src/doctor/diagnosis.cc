@@ -1,0 +1,265 @@
+#include "doctor/diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/bytes.h"
+#include "doctor/diagnosis_cause.h"
+#include "doctor/diagnosis_event.h"
+#include "doctor/diagnosis_match.h"
+#include "doctor/diagnosis_notes.h"
+#include "doctor/diagnosis_readings.h"
+#include "doctor/diagnosis_run.h"
+
+namespace snug {
+namespace {
+
+constexpr std::size_t kMaxCandidates = 8;
+// GPT-2 of 124M, llm.c's default, at 16 bytes per parameter.
+constexpr std::int64_t kLlmCStatesBytes = std::int64_t{124439808} * 16;
+
+// One diagnosis of one log.
+class Examination {
+ public:
+  Examination(const LogReading& log, const LogEvent& event, const TorchMemory* memory,
+              const Card* card)
+      : log_(log),
+        event_(event),
+        memory_(memory),
+        card_(card),
+        account_(account_of(event, card, shows_ddp(log.facts))) {}
+
+  Diagnosis run();
+
+ private:
+  void find_cause();
+  void find_candidates();
+  void find_by_shape(const Candidate& shaped, bool is_of_config);
+  void find_by_size(const LogAmount& request);
+  void add_frame_candidate(const LogAmount& request);
+  void find_phase();
+  void fill_account();
+  void add_notes();
+
+  const LogReading& log_;
+  const LogEvent& event_;
+  const TorchMemory* memory_;
+  const Card* card_;
+  CardAccount account_;
+  std::optional<TorchMemory> matched_;  // owns what memory_ points to after a better match
+  int alike_count_ = 0;
+  bool shape_differs_ = false;
+  Diagnosis result_;
+};
+
+void Examination::find_cause() {
+  Verdict verdict = verdict_of_kind(event_);
+  if (verdict.cause == Cause::kCapacity) verdict = verdict_of_card(event_, account_, memory_);
+  result_.cause = verdict.cause;
+  result_.cause_confidence = verdict.confidence;
+}
+
+void Examination::find_by_shape(const Candidate& shaped, bool is_of_config) {
+  result_.candidates = {shaped};
+  shape_differs_ = memory_ != nullptr && !is_of_config;
+}
+
+// The traceback names the operator where no size goes with any tensor.
+void Examination::add_frame_candidate(const LogAmount& request) {
+  const LogMoment moment = moment_of(log_, event_);
+  if (moment.hint == TensorHint::kNone) return;
+  constexpr std::string_view kNames[] = {"",
+                                         "vocabulary-wide tensor of cross_entropy",
+                                         "logits",
+                                         "output of softmax",
+                                         "attention scores or probabilities",
+                                         "MLP activation",
+                                         "embedding",
+                                         "AdamW state",
+                                         "weight"};
+  Candidate candidate;
+  candidate.tensor = kNames[static_cast<std::size_t>(moment.hint)];
+  candidate.bytes = request.high_bytes;
+  candidate.phase = moment.only_phase();
+  candidate.evidence = Evidence::kSizeAndFrame;
+  candidate.confidence = 0.6;
+  for (Candidate& other : result_.candidates) other.confidence *= 0.4;
+  result_.candidates.insert(result_.candidates.begin(), std::move(candidate));
+}
+
+void Examination::find_by_size(const LogAmount& request) {
+  if (memory_ != nullptr) {
+    MatchResult match = match_tensors(log_, event_, request, *memory_);
+    result_.candidates = std::move(match.candidates);
+    alike_count_ = match.alike_count;
+    if (match.memory) {
+      matched_ = std::move(match.memory);
+      memory_ = &*matched_;
+      result_.matched_run = matched_->run;
+    }
+    if (!result_.candidates.empty()) return;
+  }
+  result_.candidates = readings_of(log_, event_, request);
+  // A config that has no such tensor is another run's, or the number is of something else.
+  if (memory_ != nullptr) {
+    for (Candidate& candidate : result_.candidates) candidate.confidence *= 0.5;
+  }
+  const bool is_weak = result_.candidates.empty() || result_.candidates[0].confidence < 0.25;
+  if (is_weak) add_frame_candidate(request);
+}
+
+void Examination::find_candidates() {
+  bool is_of_config = false;
+  if (const auto shaped = shape_candidate(log_, event_, memory_, is_of_config)) {
+    find_by_shape(*shaped, is_of_config);
+  } else if (const auto request = sharpened_request(log_, event_)) {
+    if (memory_of(event_.kind) == LogMemory::kCard) find_by_size(*request);
+  }
+  if (result_.candidates.size() > kMaxCandidates) result_.candidates.resize(kMaxCandidates);
+}
+
+// By the traceback; else by the match, if candidates of one phase outweigh all others.
+void Examination::find_phase() {
+  const LogMoment moment = moment_of(log_, event_);
+  result_.phase = moment.only_phase();
+  if (result_.phase) return;
+  // Without a config nothing tells an evaluation's forward pass from training's.
+  if (memory_ == nullptr && moment.phases != 0 && moment.allows(TorchPhase::kForward)) {
+    result_.phase = TorchPhase::kForward;
+  }
+  if (result_.candidates.empty() || !result_.candidates[0].phase) return;
+  const std::optional<TorchPhase> first = result_.candidates[0].phase;
+  double same = 0, all = 0;
+  for (const Candidate& candidate : result_.candidates) {
+    all += candidate.confidence;
+    if (candidate.phase == first) same += candidate.confidence;
+  }
+  if (same >= 0.6 * all) result_.phase = first;
+}
+
+void Examination::fill_account() {
+  result_.capacity_bytes = account_.capacity;
+  result_.allocated_bytes = account_.allocated;
+  result_.unallocated_bytes = account_.unallocated;
+  result_.free_bytes = account_.free;
+  result_.context_bytes = account_.context;
+  result_.others_bytes = account_.others;
+  result_.other_processes = account_.other_processes;
+  result_.alone_on_card = account_.alone;
+  if (memory_ != nullptr) result_.worst_peak_bytes = memory_->worst().allocated_bytes;
+}
+
+void Examination::add_notes() {
+  auto& notes = result_.notes;
+  add_log_notes(log_, event_, account_, notes);
+  if (event_.kind == LogEventKind::kLlmC) {
+    const bool known = memory_ != nullptr;
+    notes.push_back({NoteId::kLlmCNoSizes,
+                     {format_bytes(known ? states_bytes(*memory_) : kLlmCStatesBytes),
+                      known ? format_bytes(memory_->worst().allocated_bytes) : ""}});
+  }
+  if (shape_differs_) notes.push_back({NoteId::kShapeFromConfigDiffers, {}});
+  const auto& candidates = result_.candidates;
+  if (alike_count_ > 1 && !candidates.empty() && candidates[0].confidence < 0.6) {
+    notes.push_back({NoteId::kAmbiguous, {std::to_string(alike_count_)}});
+  }
+  if (memory_ != nullptr) {
+    add_model_notes(&log_, *memory_, available_bytes(account_), result_);
+  }
+  add_warning_notes(&log_, memory_, card_, notes);
+  if (memory_ != nullptr) add_myths(*memory_, result_);
+}
+
+Diagnosis Examination::run() {
+  result_.event = event_;
+  if (event_.request) result_.request_bytes = middle(*event_.request);
+  find_candidates();
+  find_cause();
+  find_phase();
+  fill_account();
+  add_notes();
+  return std::move(result_);
+}
+
+// No log: what will happen.
+Diagnosis predict(const TorchMemory& memory, const Card* card) {
+  Diagnosis result;
+  result.worst_peak_bytes = memory.worst().allocated_bytes;
+  if (card == nullptr) return result;
+  const Verdict verdict = verdict_of_prediction(memory, *card);
+  result.capacity_bytes = card->reported_mib * kMiB;
+  result.cause = verdict.cause;
+  result.cause_confidence = verdict.confidence;
+  if (verdict.cause == Cause::kUnknown) return result;
+  result.phase = memory.worst().phase;
+  if (auto candidate = peak_candidate(memory, memory.worst())) {
+    candidate->confidence = 0.9 * verdict.confidence;
+    result.candidates.push_back(std::move(*candidate));
+  }
+  const std::int64_t available = *result.capacity_bytes - cuda_context(*card).low_bytes;
+  add_model_notes(nullptr, memory, available, result);
+  add_warning_notes(nullptr, &memory, card, result.notes);
+  add_myths(memory, result);
+  return result;
+}
+
+// nanoGPT's own assertion, with the sizes that the log mentions.
+std::optional<Note> heads_note_of(const LogReading& log, const LogEvent& event) {
+  const bool asserts =
+      std::any_of(event.frames.begin(), event.frames.end(), [](const LogFrame& frame) {
+        return frame.source.find("n_embd % config.n_head") != std::string::npos;
+      });
+  if (!asserts) return std::nullopt;
+  const Config defaults;
+  std::int64_t width = defaults.n_embd, heads = defaults.n_head;
+  for (const LogSetting& setting : log.facts.settings) {
+    const std::int64_t value = std::strtoll(setting.value.c_str(), nullptr, 10);
+    if (setting.key == "n_embd") width = value;
+    if (setting.key == "n_head") heads = value;
+  }
+  return heads_note(width, heads);
+}
+
+}  // namespace
+
+std::string_view name_of(Cause cause) noexcept {
+  constexpr std::string_view kNames[] = {"capacity",
+                                         "states_exceed_card",
+                                         "fragmentation",
+                                         "co_tenant",
+                                         "free_exceeds_request",
+                                         "host_memory",
+                                         "driver",
+                                         "library",
+                                         "not_memory",
+                                         "unknown"};
+  return kNames[static_cast<std::size_t>(cause)];
+}
+
+std::optional<Note> heads_note(std::int64_t n_embd, std::int64_t n_head) {
+  if (n_embd < 1 || n_head < 1 || n_embd % n_head == 0) return std::nullopt;
+  // The divisor nearest to the wish, the smaller of two; the multiple nearest to the width.
+  std::int64_t heads = 1;
+  for (std::int64_t d = 2; d <= std::min(n_embd, 2 * n_head) && d < 1 << 20; ++d) {
+    if (n_embd % d == 0 && std::abs(d - n_head) < std::abs(heads - n_head)) heads = d;
+  }
+  const std::int64_t width = std::max<std::int64_t>(1, (n_embd + n_head / 2) / n_head) * n_head;
+  return Note{NoteId::kHeadsDoNotDivide,
+              {std::to_string(n_embd), std::to_string(n_head), std::to_string(heads),
+               std::to_string(width)}};
+}
+
+Diagnosis diagnose(const LogReading* log, const TorchMemory* memory, const Card* card) {
+  if (log == nullptr) return memory == nullptr ? Diagnosis{} : predict(*memory, card);
+  const LogEvent* const event = decisive_event(*log);
+  if (event == nullptr) return memory == nullptr ? Diagnosis{} : predict(*memory, card);
+  Diagnosis result = Examination(*log, *event, memory, card).run();
+  if (const auto note = heads_note_of(*log, *event)) {
+    result.notes.insert(result.notes.begin(), *note);
+  }
+  return result;
+}
+
+}  // namespace snug

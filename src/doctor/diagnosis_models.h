@@ -1,0 +1,34 @@
+// Sizes of common language models, for reading a number without a config.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace snug {
+
+struct CommonSize {
+  std::string_view model;
+  std::int64_t size;
+  double prior;         // how often people train it and fail; 1 for GPT-2
+  std::int64_t tokens;  // of its usual sequence; 0: any
+  bool is_old = false;  // there before 2023
+};
+struct CommonLength {
+  std::int64_t tokens;
+  double prior;
+};
+struct CommonModel {
+  std::string_view name;
+  std::int64_t vocabulary, width, hidden;  // of an MLP
+  double prior;
+  bool is_old = false;
+};
+
+std::span<const CommonSize> common_vocabularies();
+std::span<const CommonSize> common_head_counts();
+std::span<const CommonSize> common_hidden_widths();
+std::span<const CommonLength> common_lengths();
+std::span<const CommonModel> common_models();
+
+}  // namespace snug

@@ -1,0 +1,138 @@
+// Questions that people ask about nanoGPT's own configs, and notes and myths in the answers.
+#include <gtest/gtest.h>
+
+#include "doctor/diagnosis_for_test.h"
+
+namespace snug {
+namespace {
+
+TEST(DiagnosisQuestion, BatchOf16On12GB) {
+  const Card& card = card_named("rtx3060");
+  for (const char* settings : {"batch_size=16 gradient_accumulation_steps=32",
+                               "batch_size=16 gradient_accumulation_steps=32 compile=False"}) {
+    const TorchMemory memory = memory_of(settings);
+    const Diagnosis diagnosis = diagnose(nullptr, &memory, &card);
+    EXPECT_EQ(diagnosis.cause, Cause::kCapacity) << settings;
+    ASSERT_EQ(diagnosis.candidates.size(), 1U);
+    EXPECT_EQ(diagnosis.candidates[0].shape.back(), 50304);
+    EXPECT_EQ(diagnosis.phase, TorchPhase::kBackward);
+    EXPECT_EQ(diagnosis.worst_peak_bytes, memory.worst().allocated_bytes);
+  }
+}
+
+TEST(DiagnosisQuestion, WhatFitsNeedsNoWords) {
+  const TorchMemory memory = memory_of("batch_size=2 gradient_accumulation_steps=32");
+  const Diagnosis diagnosis = diagnose(nullptr, &memory, &card_named("rtx3060"));
+  EXPECT_EQ(diagnosis.cause, Cause::kUnknown);
+  EXPECT_TRUE(diagnosis.candidates.empty());
+  EXPECT_TRUE(diagnosis.notes.empty());
+  EXPECT_EQ(diagnose(nullptr, &memory, nullptr).cause, Cause::kUnknown);
+  EXPECT_EQ(diagnose(nullptr, nullptr, nullptr).cause, Cause::kUnknown);
+}
+
+TEST(DiagnosisQuestion, StatesAloneArePredicted) {
+  const TorchMemory memory = memory_of("init_from=gpt2-xl batch_size=1");
+  const Diagnosis diagnosis = diagnose(nullptr, &memory, &card_named("rtx3060"));
+  EXPECT_EQ(diagnosis.cause, Cause::kStatesExceedCard);
+  ASSERT_NE(find_note(diagnosis, NoteId::kStatesAlone), nullptr);
+  EXPECT_EQ(find_note(diagnosis, NoteId::kStatesAlone)->arguments[0], "23.21 GiB");
+}
+
+// 6.14 GiB is the half-precision logits of 64 sequences, and the second batch of an evaluation asks
+// for them while the first one's still stand: 6.78 GiB allocated.
+TEST(DiagnosisQuestion, BatchOf64) {
+  const std::string log = new_message("6.14 GiB", "11.69 GiB", "2.68 GiB", own_use("7.04 GiB"),
+                                      "6.78 GiB", "224.90 MiB");
+  const Diagnosis diagnosis = diagnose_text(log, "batch_size=64");
+  EXPECT_EQ(diagnosis.cause, Cause::kCapacity);
+  ASSERT_FALSE(diagnosis.candidates.empty());
+  EXPECT_EQ(diagnosis.candidates[0].tensor, "logits");
+  EXPECT_EQ(diagnosis.candidates[0].shape, (std::vector<std::int64_t>{64, 1024, 50304}));
+  EXPECT_EQ(diagnosis.candidates[0].dtype, "bfloat16");
+  EXPECT_EQ(diagnosis.candidates[0].evidence, Evidence::kSizeAndAllocated);
+  EXPECT_GE(diagnosis.candidates[0].confidence, 0.9);
+  EXPECT_EQ(diagnosis.phase, TorchPhase::kEvaluateFirst);
+  EXPECT_NE(find_note(diagnosis, NoteId::kFirstStepNeedsMore), nullptr);
+  EXPECT_NEAR(static_cast<double>(*diagnosis.others_bytes), 1.97 * kGiB, 0.02 * kGiB);
+}
+
+TEST(DiagnosisQuestion, TheShapeInTheLogWins) {
+  const std::string log = fmt::format(
+      "  File \"/tmp/torchinductor_u/c.py\", line 9, in call\n"
+      "    buf1 = empty_strided_cuda((65536, 50304), (50304, 1), torch.bfloat16)\n{}",
+      new_message("6.14 GiB", "11.69 GiB", "2.68 GiB", own_use("7.04 GiB"), "6.78 GiB",
+                  "224.90 MiB"));
+  const Diagnosis diagnosis = diagnose_text(log, "batch_size=64");
+  ASSERT_EQ(diagnosis.candidates.size(), 1U);
+  EXPECT_EQ(diagnosis.candidates[0].shape, (std::vector<std::int64_t>{65536, 50304}));
+  EXPECT_EQ(diagnosis.candidates[0].evidence, Evidence::kShapeInLog);
+  EXPECT_GE(diagnosis.candidates[0].confidence, 0.95);
+  EXPECT_EQ(find_note(diagnosis, NoteId::kShapeFromConfigDiffers), nullptr);
+  // No tensor of a batch of 32 has this shape in that type.
+  EXPECT_NE(find_note(diagnose_text(log, "batch_size=32"), NoteId::kShapeFromConfigDiffers),
+            nullptr);
+}
+
+// The third evaluation batch's log-probabilities in fp32, 3.07 GiB, on a 4070 of 12 GB.
+TEST(DiagnosisQuestion, FailsInEstimateLoss) {
+  const std::string settings =
+      "n_embd=576 n_head=12 dtype=float16 batch_size=16 compile=False "
+      "gradient_accumulation_steps=4";
+  const TorchMemory memory = memory_of(settings);
+  std::int64_t before = 0;
+  for (const TorchTensor& tensor : memory.tensors) {
+    if (tensor.phase == TorchPhase::kEvaluateLater && tensor.what == "log-probabilities in fp32") {
+      before = tensor.allocated_before_bytes;
+    }
+  }
+  const std::string log = fmt::format(
+      "number of parameters: 76.77M\nstep 0: train loss 10.9, val loss 10.9\n"
+      "iter 0: loss 10.9, time 900.00ms, mfu -100.00%\n"
+      "Traceback (most recent call last):\n"
+      "  File \"train.py\", line 264, in <module>\n    losses = estimate_loss()\n"
+      "  File \"train.py\", line 224, in estimate_loss\n    logits, loss = model(X, Y)\n"
+      "  File \"model.py\", line 187, in forward\n    loss = F.cross_entropy(logits, targets)\n{}",
+      new_message("3.07 GiB", "11.58 GiB", "1.60 GiB", own_use("9.90 GiB"),
+                  fmt::format("{:.2f} GiB", static_cast<double>(before) / kGiB), "41.00 MiB"));
+  const Diagnosis diagnosis = diagnose_text(log, settings);
+  EXPECT_EQ(diagnosis.cause, Cause::kCapacity);
+  EXPECT_EQ(diagnosis.phase, TorchPhase::kEvaluateLater);
+  ASSERT_FALSE(diagnosis.candidates.empty());
+  EXPECT_EQ(diagnosis.candidates[0].tensor, "log-probabilities in fp32") << to_text(diagnosis);
+  EXPECT_GE(diagnosis.candidates[0].confidence, 0.9);
+  EXPECT_NE(find_note(diagnosis, NoteId::kMythEvaluationKeepsGraph), nullptr);
+  EXPECT_NE(find_note(diagnosis, NoteId::kMythEvalIters), nullptr);
+  EXPECT_NE(find_note(diagnosis, NoteId::kLogitsKeptAlive), nullptr);
+}
+
+TEST(DiagnosisQuestion, HeadsThatDoNotDivide) {
+  const std::optional<Note> note = heads_note(512, 12);
+  ASSERT_TRUE(note);
+  EXPECT_EQ(note->arguments, (std::vector<std::string>{"512", "12", "8", "516"}));
+  EXPECT_EQ(heads_note(448, 12)->arguments[2], "14");
+  EXPECT_FALSE(heads_note(768, 12));
+  EXPECT_FALSE(heads_note(0, 0));
+  const Diagnosis diagnosis = diagnose_text(
+      "Overriding: n_embd = 512\n"
+      "  File \"model.py\", line 33, in __init__\n    assert config.n_embd % config.n_head == 0\n"
+      "AssertionError\n");
+  EXPECT_EQ(diagnosis.cause, Cause::kNotMemory);
+  ASSERT_NE(find_note(diagnosis, NoteId::kHeadsDoNotDivide), nullptr);
+  EXPECT_EQ(find_note(diagnosis, NoteId::kHeadsDoNotDivide)->arguments, note->arguments);
+}
+
+TEST(DiagnosisQuestion, AtMostThreeMyths) {
+  const Diagnosis diagnosis =
+      diagnose_text(new_message("6.14 GiB", "11.69 GiB", "2.68 GiB", own_use("7.04 GiB"),
+                                "6.78 GiB", "24.90 MiB"),
+                    "batch_size=64 grad_checkpoint=True");
+  int myths = 0;
+  for (const Note& note : diagnosis.notes) {
+    if (note.id >= NoteId::kMythEvaluationKeepsGraph) ++myths;
+  }
+  EXPECT_GE(myths, 1);
+  EXPECT_LE(myths, 3);
+}
+
+}  // namespace
+}  // namespace snug

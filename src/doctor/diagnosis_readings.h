@@ -1,0 +1,16 @@
+// Readings of a number without a config: which tensors of common models have such a size.
+#pragma once
+
+#include <vector>
+
+#include "doctor/diagnosis.h"
+#include "doctor/diagnosis_evidence.h"
+
+namespace snug {
+
+// Most likely first; their confidence sums to at most 0.8. Empty when no common model has such a
+// tensor, or when nearly every one does (a few MiB).
+std::vector<Candidate> readings_of(const LogReading& log, const LogEvent& event,
+                                   const LogAmount& request);
+
+}  // namespace snug

@@ -1,0 +1,114 @@
+// The run that a log and a config describe together.
+#include <gtest/gtest.h>
+
+#include "doctor/diagnosis_for_test.h"
+
+namespace snug {
+namespace {
+
+bool says(const LoadedConfig& config, std::string_view part) {
+  return std::any_of(config.notices.begin(), config.notices.end(), [&](const std::string& notice) {
+    return notice.find(part) != std::string::npos;
+  });
+}
+
+TEST(DiagnosisSettings, EchoThenOverrides) {
+  LoadedConfig config = load_config(Command::kPlan, arguments_of(""));
+  EXPECT_TRUE(take_settings_from_log(
+      read_text("Overriding config with config/mine.py:\n"
+                "batch_size = 12\ngradient_accumulation_steps = 5 * 8\ndtype = 'float16'\n"
+                "Overriding: batch_size = 64\n"
+                "tokens per iteration will be: 2,621,440\n"
+                "found vocab_size = 65 (inside data/x/meta.pkl)\n"),
+      config));
+  EXPECT_EQ(config.values.batch_size, 64);
+  EXPECT_EQ(config.values.eval_batch_size, 64);
+  EXPECT_EQ(config.values.gradient_accumulation_steps, 40);
+  EXPECT_EQ(config.values.dtype, "float16");
+  EXPECT_EQ(config.values.vocab_size, 65);
+  EXPECT_TRUE(says(config, "batch_size = 64"));
+  EXPECT_FALSE(says(config, "other settings"));
+}
+
+TEST(DiagnosisSettings, WhatTheUserToldTheDoctorStays) {
+  LoadedConfig config = load_config(Command::kPlan, arguments_of("batch_size=8"));
+  take_settings_from_log(read_text("Overriding: batch_size = 64\nOverriding: block_size = 512\n"),
+                         config);
+  EXPECT_EQ(config.values.batch_size, 8);
+  EXPECT_EQ(config.values.block_size, 512);
+}
+
+TEST(DiagnosisSettings, PretrainedModels) {
+  LoadedConfig config = load_config(Command::kPlan, arguments_of(""));
+  EXPECT_TRUE(take_settings_from_log(
+      read_text("Initializing from OpenAI GPT-2 weights: gpt2-xl\nnumber of parameters: "
+                "1555.97M\n"),
+      config));
+  EXPECT_EQ(config.values.n_layer, 48);
+  EXPECT_EQ(config.values.n_embd, 1600);
+  EXPECT_EQ(config.values.vocab_size, 50257);
+  EXPECT_TRUE(config.values.bias);
+  EXPECT_FALSE(says(config, "parameters, this config"));
+  // nanoGPT's own file, named on the command line only.
+  LoadedConfig named = load_config(Command::kPlan, arguments_of(""));
+  EXPECT_TRUE(
+      take_settings_from_log(read_text("python train.py config/finetune_shakespeare.py\n"), named));
+  EXPECT_EQ(named.values.n_layer, 48);
+  EXPECT_EQ(named.values.batch_size, 1);
+}
+
+TEST(DiagnosisSettings, DisagreementIsSaid) {
+  LoadedConfig config = load_config(Command::kPlan, arguments_of("n_layer=6"));
+  take_settings_from_log(
+      read_text("tokens per iteration will be: 1,000\nnumber of parameters: 123.59M\n"), config);
+  EXPECT_TRUE(says(config, "1000 tokens per iteration"));
+  EXPECT_TRUE(says(config, "123.59M"));
+}
+
+TEST(DiagnosisSettings, ImpossibleOnesAreLeftOut) {
+  LoadedConfig config = load_config(Command::kPlan, arguments_of(""));
+  EXPECT_FALSE(take_settings_from_log(read_text("Overriding: n_embd = 512\n"), config));
+  EXPECT_EQ(config.values.n_embd, 768);
+  EXPECT_TRUE(says(config, "not divisible"));
+  EXPECT_FALSE(take_settings_from_log(read_text("KeyError: 'x'\n"), config));
+  take_settings_from_log(read_text("Overriding: batch_size = -3\nOverriding: dtype = 7\n"), config);
+  EXPECT_EQ(config.values.batch_size, 12);
+}
+
+TEST(DiagnosisSettings, AnotherTrainersCommandIsNotNanoGpts) {
+  LoadedConfig config = load_config(Command::kPlan, arguments_of(""));
+  EXPECT_FALSE(take_settings_from_log(
+      read_text("python run_clm.py --model_name_or_path=gpt2 --batch_size=4\n"), config));
+}
+
+TEST(DiagnosisRun, TheLogDecidesTheEra) {
+  const Config config = load_config(Command::kPlan, arguments_of("")).values;
+  const auto run_of = [&](std::string_view text) {
+    const LogReading log = read_text(text);
+    return torch_run_of(config, 50304, &log);
+  };
+  EXPECT_TRUE(run_of("").compiled);
+  EXPECT_EQ(run_of("").version, TorchVersion::kCurrent);
+  const std::string old =
+      old_message("100.00 MiB", "23.68 GiB", "21.67 GiB", "85.06 MiB", "21.92 GiB", "RuntimeError");
+  EXPECT_EQ(run_of(old).version, TorchVersion::kOlder);
+  EXPECT_FALSE(run_of(old).flash);
+  EXPECT_FALSE(run_of(old).compiled);
+  EXPECT_FALSE(
+      run_of("WARNING: using slow attention. Flash Attention requires PyTorch >= 2.0\n").flash);
+  EXPECT_EQ(run_of("PyTorch version: 2.0.1\n").version, TorchVersion::kOlder);
+  EXPECT_TRUE(run_of("Resuming training from out\n").resumed);
+  EXPECT_FALSE(run_of("Overriding: compile = False\n").compiled);
+  EXPECT_FALSE(run_of("using fused AdamW: False\n").fused_adam);
+}
+
+TEST(DiagnosisRun, RanksDivideTheAccumulation) {
+  const Config config = load_config(Command::kPlan, arguments_of("")).values;
+  const LogReading log = read_text("torchrun --standalone --nproc_per_node=8 train.py\n");
+  const TorchRun run = torch_run_of(config, 50304, &log);
+  EXPECT_TRUE(run.ddp);
+  EXPECT_EQ(run.accumulation_steps, 5);
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,66 @@
+// Notes: single statements of the doctor, with their numbers, without words. The catalogue of the
+// report has every one of them in every language.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace snug {
+
+// The arguments of each, in order, as texts that need no translation (bytes already formatted).
+enum class NoteId : std::uint8_t {
+  // What the log shows.
+  kOnlyAWarning,            // the allocator's warning alone is not fatal: it retries
+  kMessageCut,              // the message is cut: what is missing was not used
+  kAllocatedOverCapacity,   // {allocated} {capacity}: Windows moves memory to the host
+  kNotAvailablePerProcess,  // the driver cannot tell what each process holds (Windows, WSL)
+  kCorruptSize,             // "more than 1EB": a broken size, look at the first error
+  kOldRounding,             // PyTorch before 1.4 rounded to 128 KiB
+  kRoundedRequest,          // {printed} {low} {high}: the message rounds; the tensor is between
+  kSharedMemoryOfChip,      // {required} {limit}: Triton's shared memory, not VRAM
+  kNotEnoughSms,            // harmless: fewer multiprocessors than max_autotune wants
+  kGradScalerDeprecated,    // {the corrected line}
+  kNoBfloat16,              // {card}: before Ampere; float16 with scaling
+  kDevShm,                  // /dev/shm is too small for the workers
+  kDiskFull,
+  kOtherError,         // {exception}: the failure is not about memory
+  kHostKilled,         // {rss or ""}: the kernel ended the process for lack of RAM
+  kHostAllocator,      // {bytes}: RAM, not the card
+  kPrepareWorkers,     // lower num_proc in prepare.py
+  kCublasThreeCauses,  // card full; token id beyond the vocabulary; broken installation
+  kDriverThreeCauses,  // context, pinned memory, another process
+  kNcclBuffers,        // NCCL's own buffers come on top
+  kMpsSharesRam,       // Apple's card shares the RAM; other programs count
+  kLlmCNoSizes,        // {states} {…}: llm.c prints no sizes; what the model needs
+  kSelfIsProcess,      // {pid}: in a container this process is listed by its number
+  kIdleContexts,       // {count}: processes that hold a bare context only
+  kTwoRanksOneCard,    // ranks may share one card: CUDA_VISIBLE_DEVICES
+  kLimitSet,           // {limit}: a memory fraction or MIG slice is set
+  // What the model shows.
+  kStatesAlone,         // {states} {capacity}: weights + gradients + AdamW
+  kFirstStepNeedsMore,  // {peak} {capacity}: this allocation passed, the first step would not
+  kAccumulationAddsGradients,
+  kLogitsKeptAlive,         // {bytes}: train.py's global name `logits`
+  kResumeKeepsACopy,        // {bytes}: state_dict after a resume
+  kAmbiguous,               // {count}: several tensors have this size
+  kShapeFromConfigDiffers,  // the shape in the log is not one of this config
+  kHeadsDoNotDivide,        // {n_embd} {n_head} {heads that would} {width that would}
+  kVocabularyAssumed,       // {50304}
+  // Myths, where the question touches one.
+  kMythEvaluationKeepsGraph,
+  kMythKvCache,
+  kMythEvalIters,
+  kMythAccumulationSaves,  // by itself it adds the gradients
+  kMythHalvingHalves,      // {before} {after}
+  kMythCompileOffSaves,    // {eager} {compiled}
+  kMythCheckpointHalves,   // {before} {after}
+};
+constexpr int kNoteCount = static_cast<int>(NoteId::kMythCheckpointHalves) + 1;
+
+struct Note {
+  NoteId id;
+  std::vector<std::string> arguments;
+};
+
+}  // namespace snug

@@ -1,0 +1,60 @@
+// TorchRun: what decides the memory of nanoGPT on PyTorch, one training process on one card.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/dtype.h"
+#include "config/config.h"
+#include "model/model_spec.h"
+
+namespace snug {
+
+// How PyTorch computes the loss under autocast and whether cuBLAS keeps its workspaces.
+// kCurrent is 2.15, measured; kOlder makes log_softmax's input and output fp32 and holds the
+// workspaces for the whole run, derived from its source.
+enum class TorchVersion { kCurrent, kOlder };
+
+struct TorchRun {
+  std::int64_t n_layer = 12;
+  std::int64_t n_head = 12;
+  std::int64_t n_embd = 768;
+  std::int64_t block_size = 1024;
+  std::int64_t vocab_size = 50304;
+  bool bias = false;
+  double dropout = 0;
+
+  std::int64_t batch_size = 12;  // sequences of one micro-step
+  std::int64_t eval_batch_size = 12;
+  std::int64_t eval_block_size = 1024;
+  std::int64_t accumulation_steps = 40;  // micro-steps of this process per iteration
+  bool clips_gradients = true;           // grad_clip != 0
+
+  DType compute = DType::kBF16;        // kF32, or autocast to kBF16 or kF16
+  bool flash = true;                   // scaled_dot_product_attention; false before PyTorch 2.0
+  bool compiled = false;               // torch.compile
+  std::int64_t checkpoint_blocks = 0;  // torch.utils.checkpoint around the first n blocks
+  bool fused_adam = true;              // false: foreach
+  bool ddp = false;                    // DistributedDataParallel, gradient_as_bucket_view off
+  bool resumed = false;                // init_from = 'resume'
+  TorchVersion version = TorchVersion::kCurrent;
+
+  // Of the card: an RTX 3090. Small sequences are split by it; cuBLAS takes 32 MiB from sm_90 on.
+  std::int64_t multiprocessors = 82;
+  std::int64_t cublas_workspace_bytes = 8519680;
+};
+
+// The PyTorch run of a resolved config. `compile` means torch.compile, dtype "auto" bfloat16 as on
+// any card since Ampere, eval_batch_size and checkpointing the edit of nanoGPT that gives them.
+TorchRun torch_run(const Config& config, std::int64_t vocab_size);
+
+// Throws ConfigError on sizes that no run can have (zero, heads that do not divide n_embd, ...).
+void check_torch_run(const TorchRun& run);
+
+// nanoGPT's parameters for this run; lm_head is tied to wte.
+ModelSpec torch_model_spec(const TorchRun& run);
+
+// Bytes per element of what autocast computes in: 4 without autocast.
+inline std::int64_t compute_bytes(const TorchRun& run) { return size_of(run.compute); }
+
+}  // namespace snug
