@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "cli/devices.h"
 #include "cli/help.h"
 #include "config/nearest.h"
 
@@ -22,6 +23,9 @@ constexpr CommandRow kCommands[] = {
     {"plan", "what a run needs, before anything is allocated", plan_command, plan_help},
     {"sample", "let a trained model write", sample_command, sample_help},
     {"prepare", "make training data from text", prepare_command, prepare_help},
+    {"doctor", "why PyTorch ran out of memory, and what to change", doctor_command, doctor_help},
+    {"devices", "the cards and the memory of this machine, now", devices_command, devices_help},
+    {"watch", "the same, redrawn every second", watch_command, watch_help},
     {"cards", "the cards that a run can be planned for", cards_command, cards_help},
     {"config", "the settings that arguments resolve to", config_command, config_help},
     {"completion", "a completion script for your shell", completion_command, completion_help},

@@ -19,6 +19,7 @@ int sample_command(Arguments arguments);
 int prepare_command(Arguments arguments);
 int config_command(Arguments arguments);
 int cards_command(Arguments arguments);
+int doctor_command(Arguments arguments);
 int completion_command(Arguments arguments);
 
 struct CommandRow {

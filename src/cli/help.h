@@ -12,6 +12,7 @@ std::string sample_help();
 std::string prepare_help();
 std::string config_help();
 std::string cards_help();
+std::string doctor_help();
 std::string completion_help();
 
 }  // namespace snug

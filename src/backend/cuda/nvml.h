@@ -1,0 +1,63 @@
+// The cards of this machine as their driver sees them now: memory, load, the processes on them.
+// Read through NVIDIA's management library, which comes with the driver and is loaded at run time.
+// No library, no driver and no card are readings like any other: nothing here throws.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/cuda/nvml_functions.h"
+
+namespace snug::cuda {
+
+struct CardProcess {
+  std::int64_t pid = 0;               // as the driver counts: a container may not know it
+  std::optional<std::int64_t> bytes;  // on the card; the driver does not always tell
+};
+
+struct CardReading {
+  int index = 0;
+  std::string name = "?";  // the driver's
+  // Version 2 of the library leaves out of `used` what the driver keeps for itself; then used and
+  // free are less than total.
+  std::optional<std::int64_t> total_bytes, used_bytes, free_bytes;
+  std::optional<int> busy_percent, celsius;
+  std::vector<CardProcess> processes;  // the largest first, those that are not told last
+  std::string problem;                 // what of this could not be read, and why; "": nothing
+};
+
+struct CardsReading {
+  std::vector<CardReading> cards;
+  std::string driver;   // "550.54.14"; "": not known
+  std::string problem;  // "no card: ..." when there is none
+};
+
+class Nvml {
+ public:
+  // The driver's library, or the one that the environment variable SNUG_NVML names.
+  Nvml();
+  // A library that is loaded already.
+  explicit Nvml(NvmlFunctions functions);
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  CardsReading read() const;
+
+ private:
+  void start();
+  std::string error_text(NvmlReturn code) const;
+  CardReading read_card(unsigned index) const;
+  void read_memory(NvmlDevice device, CardReading& card) const;
+  void read_load(NvmlDevice device, CardReading& card) const;
+  void read_processes(NvmlDevice device, CardReading& card) const;
+
+  void* library_ = nullptr;
+  NvmlFunctions functions_;
+  bool started_ = false;
+  std::string driver_, problem_;
+};
+
+}  // namespace snug::cuda

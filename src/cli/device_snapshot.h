@@ -1,0 +1,40 @@
+// What `snug devices` and `snug watch` show, read at one moment: cards, memory, processes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backend/cuda/nvml.h"
+#include "cli/processes.h"
+#include "fit/cards.h"
+#include "train/host_memory.h"
+
+namespace snug {
+
+struct MemoryFacts {
+  HostMemory now;                  // within all limits
+  std::int64_t machine_bytes = 0;  // the machine's own
+  std::optional<std::int64_t> cgroup_limit_bytes, ulimit_bytes;
+
+  // What a new process could not take.
+  std::int64_t used_bytes() const { return now.total_bytes - now.available_bytes; }
+};
+
+struct DeviceSnapshot {
+  cuda::CardsReading gpu;
+  MemoryFacts memory;
+  std::vector<HostProcess> processes;  // the largest by resident memory
+};
+
+constexpr std::size_t kLargestProcesses = 5;
+
+// Throws DeviceError when /proc cannot be read.
+DeviceSnapshot take_snapshot(const cuda::Nvml& nvml);
+
+// The card that can be planned for under another name: by the driver's name and, where cards of
+// one name differ in memory, by the memory. nullptr: not in the list.
+const Card* known_card(const cuda::CardReading& card);
+
+}  // namespace snug

@@ -1,0 +1,152 @@
+#include "cli/devices_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/bytes.h"
+
+namespace snug {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json card_json(const cuda::CardReading& card) {
+  const Card* known = known_card(card);
+  Json processes = Json::array();
+  for (const cuda::CardProcess& process : card.processes) {
+    processes.push_back({{"pid", process.pid},
+                         {"name", process_name(process.pid)},
+                         {"bytes", or_null(process.bytes)}});
+  }
+  return {{"index", card.index},
+          {"name", card.name},
+          {"known_as", known == nullptr ? Json(nullptr) : Json(known->key)},
+          {"total_bytes", or_null(card.total_bytes)},
+          {"used_bytes", or_null(card.used_bytes)},
+          {"free_bytes", or_null(card.free_bytes)},
+          {"busy_percent", or_null(card.busy_percent)},
+          {"celsius", or_null(card.celsius)},
+          {"processes", processes},
+          {"problem", text_or_null(card.problem)}};
+}
+
+Json processor_json(const ProcessorFacts& processor) {
+  return {{"model", processor.model},
+          {"online_cores", processor.online_cores},
+          {"allowed_cores", processor.allowed_cores},
+          {"threads", processor.threads},
+          {"present", processor.present},
+          {"onednn_isa", processor.onednn_isa},
+          {"kernels_isa", processor.kernels_isa}};
+}
+
+Json memory_json(const MemoryFacts& memory, const std::vector<HostProcess>& largest) {
+  Json processes = Json::array();
+  for (const HostProcess& process : largest) {
+    processes.push_back(
+        {{"pid", process.pid}, {"name", process.name}, {"bytes", process.resident_bytes}});
+  }
+  return {{"total_bytes", memory.now.total_bytes},
+          {"used_bytes", memory.used_bytes()},
+          {"available_bytes", memory.now.available_bytes},
+          {"limited_by", memory.now.limited_by},
+          {"machine_bytes", memory.machine_bytes},
+          {"cgroup_limit_bytes", or_null(memory.cgroup_limit_bytes)},
+          {"ulimit_bytes", or_null(memory.ulimit_bytes)},
+          {"processes", processes}};
+}
+
+std::string number_or_unknown(std::optional<int> number, const char* unit) {
+  return number ? fmt::format("{}{}", *number, unit) : "unknown";
+}
+
+std::string card_text(const cuda::CardReading& card) {
+  std::string text = fmt::format("card {}      {}\n", card.index, terminal_text(card.name));
+  if (const Card* known = known_card(card)) {
+    text +=
+        fmt::format("known as    {}: `snug plan --card={}` plans for it\n", known->key, known->key);
+  }
+  text += fmt::format("memory      {}; {} used, {} free\n", bytes_or_unknown(card.total_bytes),
+                      bytes_or_unknown(card.used_bytes), bytes_or_unknown(card.free_bytes));
+  text += fmt::format("load        {} busy, {}\n", number_or_unknown(card.busy_percent, "%"),
+                      card.celsius ? fmt::format("{} C", *card.celsius) : "temperature unknown");
+  if (!card.problem.empty()) text += fmt::format("problem     {}\n", terminal_text(card.problem));
+  if (card.processes.empty()) return text;
+  text += "processes   pid          on card  name\n";
+  for (const cuda::CardProcess& process : card.processes) {
+    text += process_row(process.pid, process.bytes, process_name(process.pid)) + "\n";
+  }
+  return text;
+}
+
+std::string processor_text(const ProcessorFacts& processor) {
+  std::string text = fmt::format("processor   {}\n", terminal_text(processor.model));
+  text += fmt::format("cores       {} online, {} allowed; training takes {} thread{}\n",
+                      processor.online_cores, processor.allowed_cores, processor.threads,
+                      processor.threads == 1 ? "" : "s");
+  text += fmt::format("vectors     {} present\n",
+                      processor.present.empty()
+                          ? "neither AVX2 nor AVX-512"
+                          : fmt::format("{}", fmt::join(processor.present, ", ")));
+  return text + fmt::format("in use      {} by oneDNN, {} by Snug's kernels\n",
+                            processor.onednn_isa, processor.kernels_isa);
+}
+
+std::string memory_text(const MemoryFacts& memory, const std::vector<HostProcess>& largest) {
+  std::string text =
+      fmt::format("RAM         {}; {} used, {} available\n", format_bytes(memory.now.total_bytes),
+                  format_bytes(memory.used_bytes()), format_bytes(memory.now.available_bytes));
+  const auto limit = [](std::optional<std::int64_t> bytes) {
+    return bytes ? format_bytes(*bytes) : std::string("none");
+  };
+  text += fmt::format("limited by  the {}: machine {}, cgroup {}, ulimit -v {}\n",
+                      memory.now.limited_by, format_bytes(memory.machine_bytes),
+                      limit(memory.cgroup_limit_bytes), limit(memory.ulimit_bytes));
+  text += "largest     pid         resident  name\n";
+  for (const HostProcess& process : largest) {
+    text += process_row(process.pid, process.resident_bytes, process.name) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string bytes_or_unknown(std::optional<std::int64_t> bytes) {
+  return bytes ? format_bytes(*bytes) : "unknown";
+}
+
+std::string process_row(std::int64_t pid, std::optional<std::int64_t> bytes,
+                        const std::string& name) {
+  return fmt::format("            {:<8} {:>11}  {}", pid, bytes_or_unknown(bytes),
+                     terminal_text(name));
+}
+
+std::string devices_text(const DeviceSnapshot& snapshot, const ProcessorFacts& processor) {
+  std::string text;
+  if (!snapshot.gpu.driver.empty()) {
+    text += fmt::format("driver      {}\n\n", terminal_text(snapshot.gpu.driver));
+  }
+  if (!snapshot.gpu.problem.empty()) text += terminal_text(snapshot.gpu.problem) + "\n\n";
+  for (const cuda::CardReading& card : snapshot.gpu.cards) text += card_text(card) + "\n";
+  return text + processor_text(processor) + "\n" + memory_text(snapshot.memory, snapshot.processes);
+}
+
+nlohmann::ordered_json devices_json(const DeviceSnapshot& snapshot,
+                                    const ProcessorFacts& processor) {
+  Json cards = Json::array();
+  for (const cuda::CardReading& card : snapshot.gpu.cards) cards.push_back(card_json(card));
+  return {{"cards", cards},
+          {"driver", text_or_null(snapshot.gpu.driver)},
+          {"problem", text_or_null(snapshot.gpu.problem)},
+          {"cpu", processor_json(processor)},
+          {"memory", memory_json(snapshot.memory, snapshot.processes)}};
+}
+
+}  // namespace snug

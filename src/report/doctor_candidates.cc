@@ -1,0 +1,145 @@
+// A tensor in words: its name, its shape as batch, tokens, vocabulary..., and how sure that is.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "base/bytes.h"
+#include "report/doctor_columns.h"
+#include "report/doctor_content.h"
+
+namespace snug {
+namespace {
+
+constexpr Word kReadWords[] = {Word::kReadTiedCopies, Word::kReadBatch, Word::kReadTokens,
+                               Word::kReadVocabulary, Word::kReadWidth, Word::kReadHeads,
+                               Word::kReadHeadSize};
+
+// One piece of an English reading ("batch 32") in the language; names of models stay.
+std::string translated_piece(Language language, std::string_view piece) {
+  for (const Word word : kReadWords) {
+    if (const auto arguments = matched(texts_of(word)[0], piece)) {
+      return say(language, texts_of(word), std::span<const std::string>(*arguments));
+    }
+  }
+  return std::string(piece);
+}
+
+// The name of a reading's tensor is a description; those of a config's tensors stay.
+std::string tensor_name(Language language, std::string_view name) {
+  constexpr Word kNames[] = {Word::kTensorGradientOf, Word::kTensorScores,    Word::kTensorHidden,
+                             Word::kTensorEmbedding,  Word::kTensorMlpWeight, Word::kTensorAnyState,
+                             Word::kTensorHalfCopy};
+  for (const Word word : kNames) {
+    auto arguments = matched(texts_of(word)[0], name);
+    if (!arguments) continue;
+    for (std::string& argument : *arguments) argument = tensor_name(language, argument);
+    return say(language, texts_of(word), std::span<const std::string>(*arguments));
+  }
+  return std::string(name);
+}
+
+std::string translated(Language language, std::string_view reading) {
+  constexpr std::string_view kTimes = " × ", kComma = ", ";
+  std::string text;
+  while (!reading.empty()) {
+    const std::size_t times = reading.find(kTimes), comma = reading.find(kComma);
+    const std::size_t end = std::min(times, comma);
+    text += translated_piece(language, reading.substr(0, end));
+    if (end == std::string_view::npos) break;
+    const std::string_view mark = times < comma ? kTimes : kComma;
+    const bool wide = language == Language::kChinese || language == Language::kJapanese;
+    text += mark == kComma && wide ? "、" : mark;
+    reading.remove_prefix(end + mark.size());
+  }
+  return text;
+}
+
+bool is_evaluation(const Candidate& candidate) {
+  return candidate.phase == TorchPhase::kEvaluateFirst ||
+         candidate.phase == TorchPhase::kEvaluateLater;
+}
+
+// The sizes that a dimension can be read as.
+struct Sizes {
+  std::int64_t batch, tokens, vocabulary, width, heads;
+};
+
+Sizes sizes_of(const TorchRun& run, bool evaluation) {
+  return {evaluation ? run.eval_batch_size : run.batch_size,
+          evaluation ? run.eval_block_size : run.block_size, run.vocab_size, run.n_embd,
+          run.n_head};
+}
+
+std::optional<std::string> inner_dimension(Language language, const Sizes& s, std::int64_t size) {
+  const auto word = [&](Word id) { return say(language, id, {std::to_string(size)}); };
+  if (size == s.vocabulary) return word(Word::kReadVocabulary);
+  if (size == s.width) return word(Word::kReadWidth);
+  for (const std::int64_t times : {3, 4}) {
+    if (size == times * s.width) {
+      return say(language, Word::kReadTiedCopies, {std::to_string(times), std::to_string(s.width)});
+    }
+  }
+  if (size == s.tokens) return word(Word::kReadTokens);
+  if (size == s.heads) return word(Word::kReadHeads);
+  if (s.heads > 0 && size * s.heads == s.width) return word(Word::kReadHeadSize);
+  return std::nullopt;
+}
+
+std::optional<std::string> outer_dimension(Language language, const Sizes& s, std::int64_t size) {
+  const std::string batch = say(language, Word::kReadBatch, {std::to_string(s.batch)});
+  if (size == s.batch * s.tokens) {
+    const std::string tokens = say(language, Word::kReadTokens, {std::to_string(s.tokens)});
+    return fmt::format("{} × {}", batch, tokens);
+  }
+  if (size == s.batch) return batch;
+  return inner_dimension(language, s, size);
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  if (shape.size() == 1) return fmt::format("({},)", shape[0]);
+  return fmt::format("({})", fmt::join(shape, ", "));
+}
+
+}  // namespace
+
+std::string candidate_line(Language language, const Candidate& candidate) {
+  std::string text = clean(candidate.tensor);
+  if (candidate.evidence == Evidence::kReading) text = tensor_name(language, text);
+  if (!candidate.shape.empty()) text += fmt::format(", {}", shape_text(candidate.shape));
+  if (!candidate.dtype.empty()) text += fmt::format(" {}", clean(candidate.dtype));
+  if (candidate.bytes > 0) text += fmt::format(", {}", format_bytes(candidate.bytes));
+  return text;
+}
+
+std::string candidate_reading(const DoctorReport& report, const Candidate& candidate) {
+  const Language language = report.language;
+  if (!candidate.reading.empty()) return translated(language, clean(candidate.reading));
+  if (report.memory == nullptr || candidate.shape.size() < 2) return "";
+  const Sizes sizes = sizes_of(report.memory->run, is_evaluation(candidate));
+  std::string text;
+  for (std::size_t i = 0; i < candidate.shape.size(); ++i) {
+    const auto read = i == 0 ? outer_dimension(language, sizes, candidate.shape[i])
+                             : inner_dimension(language, sizes, candidate.shape[i]);
+    if (!read) return "";
+    text += fmt::format("{}{}", i == 0 ? "" : " × ", *read);
+  }
+  return text;
+}
+
+std::string candidate_confidence(Language language, const Candidate& candidate) {
+  constexpr Word kEvidence[] = {Word::kByShape, Word::kBySizeAndAllocated, Word::kBySizeAndFrame,
+                                Word::kBySize, Word::kByReading};
+  const double p = candidate.confidence;
+  const Word word = p >= 0.95  ? Word::kCertain
+                    : p >= 0.8 ? Word::kVeryLikely
+                    : p >= 0.5 ? Word::kLikely
+                    : p >= 0.1 ? Word::kPossible
+                               : Word::kUnlikely;
+  return say(language, Word::kConfidence,
+             {say(language, word), fmt::format("{:.0f}%", std::floor(p * 100 + 0.5)),
+              say(language, kEvidence[static_cast<std::size_t>(candidate.evidence)])});
+}
+
+}  // namespace snug

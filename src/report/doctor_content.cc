@@ -1,0 +1,131 @@
+#include "report/doctor_content.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/bytes.h"
+#include "report/doctor_columns.h"
+
+namespace snug {
+namespace {
+
+bool is_myth(const Note& note) { return note.id >= NoteId::kMythEvaluationKeepsGraph; }
+
+// No setting of the run can help.
+bool helps_to_change_settings(const DoctorReport& report) {
+  if (!report.diagnosis) return true;
+  return report.diagnosis->cause != Cause::kNotMemory &&
+         report.diagnosis->cause != Cause::kHostMemory;
+}
+
+DoctorPoints notes_of(const DoctorReport& report, bool myths) {
+  DoctorPoints points;
+  points.title = say(report.language, myths ? Word::kMythsTitle : Word::kNotesTitle);
+  for (const Note& note : report.diagnosis->notes) {
+    if (is_myth(note) == myths) points.points.push_back(clean(say(report.language, note)));
+  }
+  return points;
+}
+
+DoctorPoints assumptions_of(const DoctorReport& report) {
+  DoctorPoints points;
+  points.title = say(report.language, Word::kExplainTitle);
+  for (const TorchAssumption& assumption : torch_assumptions(report.memory->run)) {
+    points.points.push_back(say(report.language, assumption));
+  }
+  return points;
+}
+
+std::string snug_sentence(const DoctorReport& report) {
+  const SnugNeed& need = *report.snug;
+  const bool as_is = need.changes.empty();
+  const Word word = need.fits ? (as_is ? Word::kSnugFits : Word::kSnugFitsWith)
+                              : (as_is ? Word::kSnugDoesNotFit : Word::kSnugDoesNotFitWith);
+  return say(report.language, word,
+             {format_bytes(need.total_bytes), clean(need.device), clean(need.changes)});
+}
+
+// A word of the command line as a shell takes it.
+std::string quoted(const std::string& word) {
+  const bool plain = word.find_first_of(" \t\n\"'$&;()<>|*?[]{}~#\\!`") == std::string::npos;
+  if (plain && !word.empty()) return clean(word);
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return clean(text + "'");
+}
+
+// As typed, without what only says where the report goes.
+std::string typed(const DoctorReport& report, std::string_view first = "") {
+  std::string text = fmt::format("snug doctor{}", first);
+  for (const std::string& word : report.arguments) {
+    if (word.starts_with("--json") || word.starts_with("--html") || word.starts_with("--write") ||
+        word.starts_with("--explain")) {
+      continue;
+    }
+    text += fmt::format(" {}", quoted(word));
+  }
+  return text;
+}
+
+bool has_argument(const DoctorReport& report, std::string_view prefix) {
+  return std::any_of(report.arguments.begin(), report.arguments.end(),
+                     [&](const std::string& word) { return word.starts_with(prefix); });
+}
+
+bool can_write(const DoctorReport& report) {
+  return report.fixes != nullptr && report.fixes->recommended &&
+         !report.fixes->recommended->changes.empty() && !has_argument(report, "--write");
+}
+
+DoctorFacts last_facts(const DoctorReport& report) {
+  const Language language = report.language;
+  DoctorFacts facts;
+  const auto command = [&](Word label, std::string line) {
+    facts.facts.push_back({say(language, label), {std::move(line)}, true});
+  };
+  if (report.snug) {
+    facts.facts.push_back({say(language, Word::kInSnug), {snug_sentence(report)}});
+  }
+  if (report.memory == nullptr) {
+    command(Word::kGiveConfig, typed(report, " config/train_gpt2.py"));
+  } else if (helps_to_change_settings(report) && can_write(report)) {
+    command(Word::kWriteIt, fmt::format("{} --write=config/fits.py", typed(report)));
+    command(Word::kRunIt, "python train.py config/fits.py");
+  } else if (!report.diagnosis) {
+    command(Word::kGiveLog, fmt::format("{} --log=oom.txt", typed(report)));
+  }
+  return facts;
+}
+
+bool is_empty(const DoctorBlock& block) {
+  if (const auto* facts = std::get_if<DoctorFacts>(&block)) return facts->facts.empty();
+  if (const auto* bars = std::get_if<DoctorBars>(&block)) return bars->bars.empty();
+  if (const auto* points = std::get_if<DoctorPoints>(&block)) return points->points.empty();
+  if (const auto* table = std::get_if<DoctorTable>(&block)) return table->rows.empty();
+  return false;
+}
+
+}  // namespace
+
+DoctorContent doctor_content(const DoctorReport& report) {
+  DoctorContent content;
+  if (report.diagnosis) {
+    add_diagnosis(report, content);
+    content.blocks.push_back(notes_of(report, false));
+  } else if (report.memory != nullptr) {
+    add_need(report, content);
+  }
+  if (helps_to_change_settings(report)) add_fixes(report, content);
+  if (report.diagnosis) content.blocks.push_back(notes_of(report, true));
+  if (report.explain && report.memory != nullptr) {
+    if (report.diagnosis) content.blocks.push_back(phase_table_of(report));
+    content.blocks.push_back(assumptions_of(report));
+  }
+  content.blocks.push_back(last_facts(report));
+  std::erase_if(content.blocks, is_empty);
+  return content;
+}
+
+}  // namespace snug

@@ -1,0 +1,47 @@
+// What the doctor found, as people and scripts read it: the answer first, the reason under it, the
+// next command last.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doctor/diagnosis.h"
+#include "doctor/torch_fixes.h"
+#include "fit/cards.h"
+#include "report/messages.h"
+
+namespace snug {
+
+// What the same config needs in Snug.
+struct SnugNeed {
+  std::int64_t total_bytes = 0;
+  bool fits = false;
+  std::string changes;  // "--checkpoint_blocks=9"; empty: as it is
+  std::string device;   // "GeForce RTX 3060", "cpu"
+};
+
+// The pointers may be null and are the caller's.
+struct DoctorReport {
+  std::optional<Diagnosis> diagnosis;   // nothing: no log was given
+  const TorchMemory* memory = nullptr;  // null: no config
+  const TorchFixes* fixes = nullptr;
+  const Card* card = nullptr;
+  std::int64_t card_bytes = 0;  // what the card can give to one process; 0: not known
+  std::optional<SnugNeed> snug;
+  bool explain = false;                // list what the figures take for granted
+  std::vector<std::string> arguments;  // behind `snug doctor`, as typed
+  bool color = false;
+  Language language = Language::kEnglish;
+};
+
+std::string doctor_text(const DoctorReport& report);
+
+// One JSON object; its members are documented in docs/formats.md. Valid UTF-8 whatever the log had.
+std::string doctor_json(const DoctorReport& report);
+
+// One HTML page that needs nothing else: no network, no other file, no script.
+std::string doctor_page(const DoctorReport& report);
+
+}  // namespace snug

@@ -1,0 +1,184 @@
+#include "report/doctor_report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "report/doctor_columns.h"
+#include "report/doctor_for_test.h"
+
+namespace snug {
+namespace {
+
+using Json = nlohmann::json;
+
+class DoctorReportTest : public testing::Test {
+ protected:
+  DoctorReport report(Language language) const {
+    return report_for_test(language, memory_, fixes_);
+  }
+
+  TorchMemory memory_ = torch_memory(run_for_test());
+  TorchFixes fixes_ = fixes_for_test();
+};
+
+// Commands and code are to be copied and stay whole.
+bool may_be_long(const std::string& line) {
+  return line.find("snug doctor") != std::string::npos || line.starts_with("      ");
+}
+
+void expect_narrow(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (may_be_long(line)) continue;
+    EXPECT_LE(columns_of(line), 80u) << line;
+    EXPECT_FALSE(line.ends_with(' ')) << line;
+  }
+}
+
+TEST_F(DoctorReportTest, EveryLanguageStaysWithinEightyColumns) {
+  for (const Language language : kAllLanguages) {
+    DoctorReport r = report(language);
+    r.explain = true;
+    expect_narrow(doctor_text(r));
+    r.diagnosis = diagnosis_with_all_notes();
+    expect_narrow(doctor_text(r));
+    r.diagnosis.reset();
+    expect_narrow(doctor_text(r));
+  }
+}
+
+TEST_F(DoctorReportTest, EveryCauseHasAReportWithAndWithoutConfig) {
+  for (const Language language : kAllLanguages) {
+    for (int cause = 0; cause <= static_cast<int>(Cause::kUnknown); ++cause) {
+      DoctorReport r = report(language);
+      r.diagnosis->cause = static_cast<Cause>(cause);
+      expect_narrow(doctor_text(r));
+      r.memory = nullptr;
+      r.fixes = nullptr;
+      r.snug.reset();
+      r.diagnosis->candidates.clear();
+      expect_narrow(doctor_text(r));
+      EXPECT_TRUE(Json::accept(doctor_json(r)));
+    }
+  }
+}
+
+TEST_F(DoctorReportTest, TheAnswerIsFirstAndTheCommandLast) {
+  const std::string text = doctor_text(report(Language::kEnglish));
+  EXPECT_TRUE(text.starts_with(
+      "\n  The card is full. One tensor asked for 6.14 GiB where 2.68 GiB was free.\n"));
+  EXPECT_NE(text.find("  What it was       logits, (65536, 50304) bfloat16, 6.14 GiB\n"
+                      "                    batch 64 × 1024 tokens × vocabulary 50304\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("  Not the cause     fragmentation (31.00 MiB), other processes (none)\n"),
+            std::string::npos);
+  const std::string last =
+      "snug doctor config/train_gpt2.py --log=oom.txt --write=config/fits.py\n"
+      "  Run it            python train.py config/fits.py\n";
+  EXPECT_TRUE(text.ends_with(last)) << text;
+}
+
+TEST_F(DoctorReportTest, WithoutALogItSaysWhatPyTorchNeeds) {
+  DoctorReport r = report(Language::kEnglish);
+  r.diagnosis.reset();
+  const std::string text = doctor_text(r);
+  EXPECT_TRUE(text.starts_with("\n  Does not fit. PyTorch needs ")) << text;
+  for (const char* part :
+       {"weights", "optimizer state", "loss head", "later iterations", "nll_loss"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+  r.card_bytes = 0;
+  EXPECT_NE(doctor_text(r).find("PyTorch needs"), std::string::npos);
+  EXPECT_EQ(doctor_text(r).find("✘"), std::string::npos);
+}
+
+TEST_F(DoctorReportTest, WithoutAConfigTheReadingsAreListedInTheLanguage) {
+  DoctorReport r = report(Language::kChinese);
+  r.memory = nullptr;
+  r.fixes = nullptr;
+  r.diagnosis->candidates.resize(1);
+  r.diagnosis->candidates[0].evidence = Evidence::kReading;
+  r.diagnosis->candidates[0].reading = "batch 32 × 1024 tokens × vocabulary 50304, GPT-2";
+  const std::string text = doctor_text(r);
+  EXPECT_NE(text.find("批次 32 × 1024 个 token × 词表 50304、GPT-2"), std::string::npos) << text;
+}
+
+TEST_F(DoctorReportTest, WhatIsNotAboutMemoryHasNoFixes) {
+  DoctorReport r = report(Language::kEnglish);
+  r.diagnosis->cause = Cause::kNotMemory;
+  const std::string text = doctor_text(r);
+  EXPECT_EQ(text.find("best first"), std::string::npos);
+  EXPECT_EQ(text.find("--write"), std::string::npos);
+}
+
+TEST_F(DoctorReportTest, ColourOnlyWhenAsked) {
+  DoctorReport r = report(Language::kEnglish);
+  EXPECT_EQ(doctor_text(r).find('\033'), std::string::npos);
+  r.color = true;
+  EXPECT_NE(doctor_text(r).find("\033[1;31m"), std::string::npos);
+}
+
+TEST_F(DoctorReportTest, ALogCannotSendTerminalCodes) {
+  DoctorReport r = report(Language::kEnglish);
+  r.diagnosis->candidates[0].tensor = "x\033[2J\xFF";
+  r.diagnosis->notes = {{NoteId::kOtherError, {"Bad\033]0;title\a"}}};
+  EXPECT_EQ(doctor_text(r).find('\033'), std::string::npos);
+}
+
+TEST_F(DoctorReportTest, JsonHasItsMembers) {
+  const Json json = Json::parse(doctor_json(report(Language::kGerman)));
+  EXPECT_EQ(json["cause"], "capacity");
+  EXPECT_TRUE(json["request_bytes"].is_number_integer());
+  EXPECT_EQ(json["language"], "de");
+  const Json& candidate = json["candidates"][0];
+  EXPECT_EQ(candidate["tensor"], "logits");
+  EXPECT_EQ(candidate["shape"], Json({65536, 50304}));
+  EXPECT_EQ(candidate["dtype"], "bfloat16");
+  EXPECT_EQ(candidate["bytes"], std::int64_t{65536} * 50304 * 2);
+  EXPECT_EQ(candidate["phase"], "first_evaluation");
+  EXPECT_EQ(candidate["confidence"], 0.99);
+  for (const char* part :
+       {"params", "gradients", "optimizer", "half_copies", "saved_activations", "loss_head"}) {
+    EXPECT_TRUE(json["pytorch"]["breakdown"][part].is_number_integer()) << part;
+  }
+  for (const char* phase : {"start", "evaluate_first", "train_first", "train", "evaluate_later"}) {
+    const Json& peak = json["pytorch"]["peaks"][phase];
+    EXPECT_TRUE(peak["allocated_bytes"].is_number_integer()) << phase;
+    EXPECT_TRUE(peak["op"].is_string()) << phase;
+  }
+  for (const char* member : {"kind", "name", "changes", "effective_batch", "total_bytes",
+                             "saved_bytes", "time_ratio", "same_result", "fits", "needs_edit"}) {
+    for (const Json& fix : json["fixes"]) EXPECT_TRUE(fix.contains(member)) << member;
+    EXPECT_TRUE(json["recommended"].contains(member)) << member;
+    EXPECT_TRUE(json["safest"].contains(member)) << member;
+  }
+  EXPECT_EQ(json["recommended"]["changes"]["batch_size"], 4);
+  EXPECT_EQ(json["snug"]["changes"], "--checkpoint_blocks=9");
+  EXPECT_EQ(json["notes"][0]["id"], "first_step_needs_more");
+}
+
+TEST_F(DoctorReportTest, JsonIsValidWhateverTheLogHad) {
+  DoctorReport r = report(Language::kJapanese);
+  r.diagnosis->event = LogEvent{};
+  r.diagnosis->event->text = std::string("out of \xC3\x28\xFF\0 memory", 18);
+  r.diagnosis->candidates[0].tensor = "\xE6\x98";
+  const std::string text = doctor_json(r);
+  EXPECT_TRUE(Json::accept(text));
+  EXPECT_EQ(clean(text).find("\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"),
+            std::string::npos);
+}
+
+TEST_F(DoctorReportTest, JsonWithoutAnythingHasNulls) {
+  DoctorReport r;
+  const Json json = Json::parse(doctor_json(r));
+  for (const char* member :
+       {"cause", "request_bytes", "pytorch", "recommended", "safest", "snug"}) {
+    EXPECT_TRUE(json.at(member).is_null()) << member;
+  }
+  EXPECT_TRUE(json["fixes"].empty());
+}
+
+}  // namespace
+}  // namespace snug

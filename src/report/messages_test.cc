@@ -1,0 +1,181 @@
+#include "report/messages.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "base/error.h"
+#include "report/doctor_columns.h"
+#include "report/doctor_for_test.h"
+
+namespace snug {
+namespace {
+
+std::set<char> placeholders(std::string_view text) {
+  std::set<char> found;
+  for (std::size_t i = 0; i + 2 < text.size(); ++i) {
+    if (text[i] == '{' && text[i + 2] == '}') found.insert(text[i + 1]);
+  }
+  return found;
+}
+
+// The words in ASCII letters, in lower case, without what stands in quotes of a program's output,
+// in backticks or beside an underscore, dot or equals sign: names and code.
+std::set<std::string> plain_words(std::string_view text) {
+  std::set<std::string> words;
+  std::string word;
+  bool is_name = false, quoted = false;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : ' ';
+    if (c == '`') quoted = !quoted;
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (c == '_' || c == '=' || c == '/' ||
+               (c == '.' && i + 1 < text.size() &&
+                std::isalpha(static_cast<unsigned char>(text[i + 1])) != 0)) {
+      is_name = true;
+    } else {
+      if (!word.empty() && !is_name && !quoted) words.insert(word);
+      word.clear();
+      is_name = false;
+    }
+  }
+  return words;
+}
+
+// PyTorch's own English words that a message quotes.
+std::string without_quotations(std::string text) {
+  for (const std::string_view quote :
+       {"Not enough SMs to use max_autotune_gemm mode", "more than 1EB"}) {
+    const std::size_t at = text.find(quote);
+    if (at != std::string::npos) text.erase(at, quote.size());
+  }
+  return text;
+}
+
+bool has_english(const std::string& text) {
+  static const std::set<std::string> kFunctionWords = {
+      "the", "is",   "and", "of",   "to",         "with",  "for",   "from",  "this", "that",
+      "are", "does", "has", "have", "than",       "which", "while", "its",   "by",   "on",
+      "it",  "or",   "at",  "card", "batch size", "held",  "needs", "other", "no",   "be"};
+  const std::set<std::string> words = plain_words(without_quotations(text));
+  return std::any_of(words.begin(), words.end(),
+                     [](const std::string& word) { return kFunctionWords.count(word) > 0; });
+}
+
+// Chinese and Japanese characters and marks.
+bool has_wide(const std::string& text) {
+  std::size_t characters = 0;
+  for (const char c : text) characters += (c & 0xC0) != 0x80 ? 1 : 0;
+  return columns_of(text) > characters;
+}
+
+TEST(Messages, EveryTextExistsInEveryLanguageWithTheSamePlaceholders) {
+  for (const CatalogueRow& row : whole_catalogue()) {
+    for (const char* text : row.texts) {
+      ASSERT_NE(text, nullptr) << row.name;
+      EXPECT_FALSE(std::string_view(text).empty()) << row.name;
+      EXPECT_EQ(placeholders(text), placeholders(row.texts[0])) << row.name << ": " << text;
+      EXPECT_EQ(clean(text).find("\xEF\xBF\xBD"), std::string::npos) << row.name;
+    }
+  }
+}
+
+TEST(Messages, PlaceholdersCountFromZero) {
+  for (const CatalogueRow& row : whole_catalogue()) {
+    char expected = '0';
+    for (const char c : placeholders(row.texts[0])) EXPECT_EQ(c, expected++) << row.name;
+  }
+}
+
+TEST(Messages, NoLanguageHasEnglishSentences) {
+  for (const CatalogueRow& row : whole_catalogue()) {
+    for (const Language language : {Language::kChinese, Language::kJapanese, Language::kGerman}) {
+      const std::string text = row.texts[static_cast<std::size_t>(language)];
+      EXPECT_FALSE(has_english(text)) << row.name << ": " << text;
+      EXPECT_TRUE(language == Language::kGerman || has_wide(text)) << row.name << ": " << text;
+    }
+  }
+}
+
+TEST(Messages, TheTestKnowsEnglishWhenItSeesIt) {
+  EXPECT_TRUE(has_english("显存 is full"));
+  EXPECT_TRUE(has_english("Die card ist voll"));
+  EXPECT_FALSE(has_english("请设置 expandable_segments:True"));
+}
+
+TEST(Messages, EverythingOfTheDoctorHasWords) {
+  for (const Language language : kAllLanguages) {
+    for (const Note& note : diagnosis_with_all_notes().notes) {
+      EXPECT_EQ(say(language, note).find('?'), std::string::npos) << name_of(note.id);
+      const std::string without = say(language, Note{note.id, {}});
+      EXPECT_FALSE(without.empty()) << name_of(note.id);
+    }
+  }
+}
+
+TEST(Messages, ANoteWithoutItsFigureIsStillASentence) {
+  EXPECT_EQ(say(Language::kEnglish, Note{NoteId::kHostKilled, {""}}),
+            "The kernel ended the process for lack of RAM.");
+  EXPECT_EQ(say(Language::kEnglish, Note{NoteId::kHostKilled, {"3.00 GiB"}}),
+            "The kernel ended the process for lack of RAM; it held 3.00 GiB.");
+}
+
+TEST(Messages, FilledLeavesOtherBracesAlone) {
+  EXPECT_EQ(filled("{1} and {0}, {2}, { x }", std::vector<std::string>{"a", "b"}),
+            "b and a, ?, { x }");
+  EXPECT_EQ(filled("{0}", std::vector<std::string>{"{0}"}), "{0}");
+}
+
+TEST(Messages, MatchedIsTheReverseOfFilled) {
+  EXPECT_EQ(matched("batch {0}", "batch 32"), std::vector<std::string>{"32"});
+  EXPECT_EQ(matched("{0} × width {1}", "3 × width 768"), (std::vector<std::string>{"3", "768"}));
+  EXPECT_EQ(matched("batch {0}", "vocabulary 32"), std::nullopt);
+  EXPECT_EQ(matched("same", "same"), std::vector<std::string>{});
+}
+
+// A text that was changed there must be translated anew here.
+TEST(Messages, EveryAssumptionIsTranslated) {
+  TorchRun older = run_for_test();
+  older.version = TorchVersion::kOlder;
+  older.flash = older.fused_adam = false;
+  older.ddp = older.resumed = older.compiled = true;
+  older.checkpoint_blocks = 5;
+  older.accumulation_steps = 1;
+  TorchRun single = run_for_test();
+  single.compute = DType::kF32;
+  TorchRun odd = single;
+  odd.n_head = 1;
+  odd.n_embd = 7;
+  for (const TorchRun& run : {run_for_test(), older, single, odd}) {
+    for (const TorchAssumption& assumption : torch_assumptions(run)) {
+      EXPECT_EQ(say(Language::kEnglish, assumption), assumption.text);
+      EXPECT_TRUE(has_wide(say(Language::kChinese, assumption))) << assumption.text;
+      EXPECT_FALSE(has_english(say(Language::kGerman, assumption))) << assumption.text;
+    }
+  }
+}
+
+TEST(Language, FollowsTheOptionThenTheLocale) {
+  EXPECT_EQ(language_of("ja", "de_DE.UTF-8"), Language::kJapanese);
+  EXPECT_EQ(language_of("", "zh_CN.UTF-8"), Language::kChinese);
+  EXPECT_EQ(language_of("", "de"), Language::kGerman);
+  EXPECT_EQ(language_of("", "ja-JP"), Language::kJapanese);
+  EXPECT_EQ(language_of("", "C.UTF-8"), Language::kEnglish);
+  EXPECT_EQ(language_of("", "den_XX"), Language::kEnglish);
+  EXPECT_EQ(language_of("", nullptr), Language::kEnglish);
+}
+
+TEST(Language, AnUnknownOptionNamesTheFour) {
+  try {
+    language_of("fr", "de_DE");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "--lang=fr: the languages are en, zh, ja and de");
+  }
+}
+
+}  // namespace
+}  // namespace snug
