@@ -55,12 +55,12 @@ dd code { font-size: 13px; color: var(--ink); }
   .facts dt { margin-top: 10px; }
   .grid.fixes-grid thead { display: none; }
   .grid.fixes-grid, .grid.fixes-grid tbody { display: block; }
-  .grid.fixes-grid tr { display: flex; flex-wrap: wrap; gap: 0 12px; padding: 10px 0; border-bottom: 1px solid var(--line); }
+  .grid.fixes-grid tr { display: flex; flex-wrap: wrap; gap: 0 12px; padding: 10px 0 10px 1.8em; border-bottom: 1px solid var(--line); }
   .grid.fixes-grid td, .grid.fixes-grid th { border: 0; padding: 0; }
-  .grid.fixes-grid th.name { flex: 1 0 calc(100% - 2.6em); }
+  .grid.fixes-grid th.name { flex: 1 0 100%; }
   .grid.fixes-grid td { color: var(--soft); }
-  .grid.fixes-grid td.mark { width: 1em; }
-  .grid.fixes-grid td.number:nth-child(3) { margin-left: calc(1em + 12px); }
+  .grid.fixes-grid tr { position: relative; }
+  .grid.fixes-grid td.mark { position: absolute; left: 0; width: 1em; }
   .grid.fixes-grid td.number::before { content: attr(data-label) " "; }
 }
 @media print { section { margin-top: 16pt; break-inside: avoid; } }
