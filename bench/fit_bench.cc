@@ -93,7 +93,7 @@ void time_search() {
   double search = 1e9, table = 1e9;
   for (int i = 0; i < 5; ++i) {
     Clock::time_point start = Clock::now();
-    if (!find_fastest(planner, loaded.values, grid, budget.usable_bytes)) std::abort();
+    if (!Search(planner, loaded.values, grid).fastest(budget.usable_bytes)) std::abort();
     search = std::min(search, seconds_since(start));
     start = Clock::now();
     find_fixes(planner, loaded, budget);

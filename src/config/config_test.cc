@@ -67,6 +67,11 @@ TEST(Arguments, ASwitchAloneIsTrue) {
 TEST(Arguments, EffectiveBatchSetsTheAccumulation) {
   const Config config = load(Command::kTrain, {"--effective_batch=96", "--batch_size=12"}).values;
   EXPECT_EQ(config.gradient_accumulation_steps, 8);
+  const LoadedConfig told = load(Command::kTrain, {"--effective_batch=12", "--batch_size=4",
+                                                   "--gradient_accumulation_steps=5"});
+  EXPECT_EQ(told.values.gradient_accumulation_steps, 3);
+  ASSERT_EQ(told.notices.size(), 1u);
+  EXPECT_TRUE(has(told.notices[0], "gradient_accumulation_steps = 5 is not used"));
   const std::string error = argument_error({"--effective_batch=100", "--batch_size=12"});
   EXPECT_TRUE(has(error,
                   "effective_batch = 100 cannot be split into micro-batches of "

@@ -86,6 +86,16 @@ void derive_checkpoint_blocks(LoadedConfig& config) {
 
 std::int64_t nearest_divisor(std::int64_t whole, std::int64_t wish);
 
+// An accumulation that was asked for is not dropped without a word.
+void tell_other_accumulation(LoadedConfig& config, const Field& steps, std::int64_t needed) {
+  const std::int64_t given = config.values.gradient_accumulation_steps;
+  if (!config.is_set(steps.key) || is_derived(config, steps) || given == needed) return;
+  notice_once(config,
+              fmt::format("gradient_accumulation_steps = {} is not used: effective_batch = "
+                          "{} in micro-batches of {} takes {}",
+                          given, config.values.effective_batch, config.values.batch_size, needed));
+}
+
 // A wanted effective batch makes the accumulation; it never changes the micro-batch by itself.
 void derive_accumulation(LoadedConfig& config) {
   const Config& values = config.values;
@@ -107,6 +117,7 @@ void derive_accumulation(LoadedConfig& config) {
          fmt::format("gradient_accumulation_steps takes {}: raise batch_size",
                      limit_text(steps.limit)));
   }
+  tell_other_accumulation(config, steps, whole / micro);
   set_derived(config, steps, whole / micro);
 }
 

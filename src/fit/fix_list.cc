@@ -22,9 +22,18 @@ std::string millions(std::int64_t count) {
   return fmt::format("{:.1f}M", static_cast<double>(count) / 1e6);
 }
 
-bool from_checkpoint(const LoadedConfig& loaded, std::string_view key) {
+bool came_from(const LoadedConfig& loaded, std::string_view key, Origin::Kind kind) {
   const auto origin = loaded.origins.find(key);
-  return origin != loaded.origins.end() && origin->second.kind == Origin::Kind::kCheckpoint;
+  return origin != loaded.origins.end() && origin->second.kind == kind;
+}
+
+bool from_checkpoint(const LoadedConfig& loaded, std::string_view key) {
+  return came_from(loaded, key, Origin::Kind::kCheckpoint);
+}
+
+// A precision that was asked for by name stays, unless the user changes it.
+bool may_choose(const LoadedConfig& loaded, std::string_view key) {
+  return !from_checkpoint(loaded, key) && !came_from(loaded, key, Origin::Kind::kCommandLine);
 }
 
 // The model is what a checkpoint or a published one made it.
@@ -157,7 +166,7 @@ void add_less_training(std::vector<Fix>& fixes, const FixMaker& maker, const Pla
     if (base.effective_batch > 0) next.effective_batch = effective_batch(next);
     fixes.push_back(maker.make(
         next, Effect::kFewerSequences,
-        fmt::format("batch {}, effective batch {}", next.batch_size, effective_batch(next))));
+        fmt::format("batch {}, accumulate {}", next.batch_size, next.gradient_accumulation_steps)));
   }
   if (model_is_given(maker.loaded())) return;
   // Half the context, and the longest that fits.
@@ -174,7 +183,8 @@ void add_less_training(std::vector<Fix>& fixes, const FixMaker& maker, const Pla
   }
 }
 
-// The largest size from 1 to `largest` that fits, else 1. Need grows with the size.
+// The largest size from 1 to `largest` that fits, else half of what there is. Need grows with the
+// size.
 template <typename ConfigOf>
 void add_smaller_model(std::vector<Fix>& fixes, const FixMaker& maker, const Planner& planner,
                        std::int64_t largest, const ConfigOf& config_of) {
@@ -184,12 +194,13 @@ void add_smaller_model(std::vector<Fix>& fixes, const FixMaker& maker, const Pla
     const std::int64_t middle = (low + high) / 2;
     (planner.least_bytes(config_of(middle)) > maker.usable_bytes() ? high : low) = middle;
   }
-  const Config next = config_of(low);
+  const bool fits = planner.least_bytes(config_of(low)) <= maker.usable_bytes();
+  const Config next = config_of(fits ? low : (largest + 1) / 2);
   Fix fix = maker.make(next, Effect::kSmallerModel,
                        next.n_layer != maker.before().n_layer
                            ? fmt::format("n_layer {}", next.n_layer)
                            : fmt::format("n_embd {}, n_head {}", next.n_embd, next.n_head));
-  fix.name += fmt::format(": {}", millions(fix.parameters));
+  fix.name += fmt::format(": {}", millions(planner.reported_parameters(next)));
   fixes.push_back(std::move(fix));
 }
 
@@ -239,7 +250,7 @@ Fix FixMaker::make(const Config& config, Effect effect, std::string name) const 
   fix.total_bytes = run->total_bytes();
   fix.saved_bytes = total_bytes_ - fix.total_bytes;
   fix.time_ratio = now > 0 ? seconds_per_token(config, seconds) / now : 1;
-  fix.parameters = run->model.reported_parameter_count();
+  fix.parameters = run->model.parameter_count();
   fix.fits = fix.total_bytes <= budget_.usable_bytes;
   return fix;
 }
@@ -257,18 +268,16 @@ std::vector<Fix> single_fixes(const FixMaker& maker, const Planner& planner, con
 }
 
 std::vector<Config> rounded_configs(const Planner& planner, const LoadedConfig& loaded) {
-  const Config& config = loaded.values;
-  if (from_checkpoint(loaded, "optimizer_dtype")) return {};
+  Config config = loaded.values;
   std::vector<Config> configs;
-  if (config.optimizer_dtype != "bfloat16") {
+  if (config.optimizer_dtype != "bfloat16" && may_choose(loaded, "optimizer_dtype")) {
+    config.optimizer_dtype = "bfloat16";
     configs.push_back(config);
-    configs.back().optimizer_dtype = "bfloat16";
   }
   const std::vector<DType> dtypes = sixteen_bit_dtypes(planner.target());
-  if (config.dtype == "float32" && !dtypes.empty()) {
+  if (config.dtype == "float32" && !dtypes.empty() && may_choose(loaded, "dtype")) {
+    config.dtype = name_of(dtypes.front());
     configs.push_back(config);
-    configs.back().optimizer_dtype = "bfloat16";
-    configs.back().dtype = name_of(dtypes.front());
   }
   return configs;
 }

@@ -13,11 +13,11 @@ namespace {
 
 // The fastest that fits: with the result kept if that is possible at all, else with AdamW's state
 // and then the arithmetic in 16 bits.
-std::optional<Found> find_best(const Planner& planner, const LoadedConfig& loaded, const Grid& grid,
-                               std::int64_t budget_bytes) {
-  if (auto found = find_fastest(planner, loaded.values, grid, budget_bytes)) return found;
+std::optional<Found> find_best(Search& search, const Planner& planner, const LoadedConfig& loaded,
+                               const Grid& grid, std::int64_t budget_bytes) {
+  if (auto found = search.fastest(budget_bytes)) return found;
   for (const Config& rounded : rounded_configs(planner, loaded)) {
-    if (auto found = find_fastest(planner, rounded, grid, budget_bytes)) return found;
+    if (auto found = Search(planner, rounded, grid).fastest(budget_bytes)) return found;
   }
   return std::nullopt;
 }
@@ -57,11 +57,12 @@ Fixes find_fixes(const Planner& planner, const LoadedConfig& loaded, const Budge
   FixMaker maker(planner, loaded, budget);
   const Config& config = loaded.values;
   const Grid grid = full_grid(config, planner);
+  Search search(planner, config, grid);
   Fixes fixes;
   fixes.fits_as_is = maker.total_bytes() <= budget.usable_bytes;
-  fixes.safest = maker.make(find_smallest(planner, config, grid).config, Effect::kSame, "safest");
+  fixes.safest = maker.make(search.smallest().config, Effect::kSame, "safest");
   fixes.safest_largest = largest_part(*planner.plan(fixes.safest.config));
-  const auto best = find_best(planner, loaded, grid, budget.usable_bytes);
+  const auto best = find_best(search, planner, loaded, grid, budget.usable_bytes);
   const bool worth = best && (!fixes.fits_as_is ||
                               best->iteration_seconds < maker.seconds() * (1 - kWorthChanging));
   if (worth) {
@@ -83,13 +84,16 @@ Fixes find_fixes(const Planner& planner, const LoadedConfig& loaded, const Budge
   rank(fixes.ranked);
   if (fixes.chosen) {
     std::erase_if(fixes.ranked, [&](const Fix& f) { return same_settings(f, *fixes.chosen); });
-    fixes.ranked.insert(fixes.ranked.begin(), *fixes.chosen);
+    const auto place = std::find_if(fixes.ranked.begin(), fixes.ranked.end(),
+                                    [&](const Fix& f) { return f.effect >= fixes.chosen->effect; });
+    fixes.chosen_at = static_cast<std::size_t>(place - fixes.ranked.begin());
+    fixes.ranked.insert(place, *fixes.chosen);
   }
   return fixes;
 }
 
 std::optional<Fix> fix_to_apply(const Fixes& fixes, const Config& config) {
-  if (config.safest) return fixes.safest.fits ? std::optional(fixes.safest) : std::nullopt;
+  if (config.safest && (fixes.safest.fits || !fixes.chosen)) return fixes.safest;
   return fixes.chosen;
 }
 

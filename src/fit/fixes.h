@@ -45,8 +45,9 @@ struct Fixes {
   bool fits_as_is = false;
   Fix safest;                  // fewest bytes at the same result
   std::string safest_largest;  // its largest part: "weights take 474.53 MiB of it"
-  // `chosen`, then single changes: by effect, of those the fitting ones first, then by time.
+  // By effect, the mildest first; of one effect `chosen`, then the fitting ones, then by time.
   std::vector<Fix> ranked;
+  std::optional<std::size_t> chosen_at;  // in `ranked`
 };
 
 // A setting that fits is not changed for less than this share of its time.
@@ -55,8 +56,8 @@ constexpr double kWorthChanging = 0.05;
 // `loaded` must be resolved.
 Fixes find_fixes(const Planner& planner, const LoadedConfig& loaded, const Budget& budget);
 
-// What `--fit` would run: chosen (with config.safest: safest); nothing when nothing fits, the
-// config itself when nothing has to change.
+// What `--fit` would run: chosen, or nothing when nothing fits or nothing has to change. With
+// config.safest: safest if it fits, else chosen, and if nothing fits safest all the same.
 std::optional<Fix> fix_to_apply(const Fixes& fixes, const Config& config);
 
 }  // namespace snug

@@ -105,7 +105,7 @@ TEST_F(FixList, MarksWhatChangesTraining) {
     EXPECT_TRUE(fix) << name;
     return fix ? fix->effect : Effect::kSame;
   };
-  EXPECT_EQ(effect("batch 6, effective batch 12"), Effect::kFewerSequences);
+  EXPECT_EQ(effect("batch 6, accumulate 2"), Effect::kFewerSequences);
   EXPECT_EQ(effect("block_size 32"), Effect::kShorterContext);
   EXPECT_EQ(effect("optimizer state bfloat16"), Effect::kRounding);
   const auto smaller = std::count_if(fixes.ranked.begin(), fixes.ranked.end(), [](const Fix& f) {
@@ -124,6 +124,22 @@ TEST_F(FixList, RoundsOnlyWhenNothingElseFits) {
   EXPECT_EQ(fixes.chosen->effect, Effect::kRounding);
   EXPECT_EQ(fixes.chosen->config.optimizer_dtype, "bfloat16");
   EXPECT_EQ(fixes.chosen->effective_batch, 24);
+  // What keeps the result comes first, fitting or not.
+  ASSERT_GT(fixes.chosen_at.value_or(0), 0u);
+  for (std::size_t i = 0; i < *fixes.chosen_at; ++i) {
+    EXPECT_TRUE(fixes.ranked[i].same_result()) << fixes.ranked[i].name;
+  }
+  EXPECT_EQ(fixes.ranked[*fixes.chosen_at].total_bytes, fixes.chosen->total_bytes);
+  loaded_.values.safest = true;
+  EXPECT_TRUE(fix_to_apply(fixes, loaded_.values)->fits);
+}
+
+TEST_F(FixList, APrecisionThatWasTypedStays) {
+  const std::int64_t smallest = at(10).safest.total_bytes;
+  loaded_ = small_loaded({"--optimizer_dtype=float32"});
+  const Fixes fixes = find_fixes(planner_, loaded_, plain_budget(smallest - 1, "test", "0%"));
+  EXPECT_FALSE(fixes.chosen);
+  EXPECT_FALSE(fixes.chosen_at);
 }
 
 TEST_F(FixList, SaysWhenNothingFits) {

@@ -41,6 +41,10 @@ std::int64_t Planner::least_bytes(const Config& config) const {
   return checked_add(most_live_bytes(program), target_.overhead_bytes(program));
 }
 
+std::int64_t Planner::reported_parameters(const Config& config) const {
+  return make_model_spec(config, vocab_size_).reported_parameter_count();
+}
+
 DType Planner::compute_dtype(const Config& config) const {
   return target_.compute_dtype(compute_dtype_named(config.dtype));
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "config/fields.h"
@@ -14,90 +13,6 @@ namespace {
 // Numbers of recomputed blocks in the grid: every one up to GPT-2 XL's depth, coarser beyond, so
 // that the search of a model of 512 blocks ends in seconds.
 constexpr std::int64_t kBlockSteps = 48;
-
-// A point of the grid without its batch size.
-struct Structure {
-  std::int64_t checkpoint_blocks;
-  bool recompute_light;
-  std::int64_t loss_chunk, eval_batch_size;
-  double least_seconds = 0;  // over all batch sizes
-
-  GridPoint with(std::int64_t batch_size) const {
-    return {batch_size, checkpoint_blocks, recompute_light, loss_chunk, eval_batch_size};
-  }
-};
-
-// Seconds of every point. Blocks are alike, so each recomputed one adds the same: two programs
-// per batch size, loss chunk and recomputation give all numbers of blocks.
-class SecondsTable {
- public:
-  SecondsTable(const Planner& planner, const Config& config) : planner_(planner), config_(config) {}
-
-  double of(const GridPoint& c) {
-    const Line& line = line_of(c);
-    return line.none + static_cast<double>(c.checkpoint_blocks) * line.per_block;
-  }
-
- private:
-  struct Line {
-    double none, per_block;
-  };
-
-  const Line& line_of(const GridPoint& c) {
-    const Key key{c.batch_size, c.recompute_light, c.loss_chunk};
-    const auto found = lines_.find(key);
-    if (found != lines_.end()) return found->second;
-    GridPoint at = c;
-    at.checkpoint_blocks = 0;
-    const double none = planner_.iteration_seconds(apply(config_, at));
-    at.checkpoint_blocks = config_.n_layer;
-    const double all = planner_.iteration_seconds(apply(config_, at));
-    const double per_block = (all - none) / static_cast<double>(config_.n_layer);
-    return lines_.emplace(key, Line{none, per_block}).first->second;
-  }
-
-  using Key = std::tuple<std::int64_t, bool, std::int64_t>;
-  const Planner& planner_;
-  const Config& config_;
-  std::map<Key, Line> lines_;
-};
-
-std::vector<Structure> structures_of(const Grid& grid) {
-  std::vector<Structure> all;
-  for (const std::int64_t blocks : grid.checkpoint_blocks) {
-    for (const bool light : grid.recompute_light) {
-      for (const std::int64_t chunk : grid.loss_chunks) {
-        for (auto eval = grid.eval_batch_sizes.rbegin(); eval != grid.eval_batch_sizes.rend();
-             ++eval) {
-          all.push_back({blocks, light, chunk, *eval});
-        }
-      }
-    }
-  }
-  return all;
-}
-
-// How many of the rising batch sizes fit, by bisection: need grows with the batch.
-std::size_t fitting_count(const Planner& planner, const Config& config, const Grid& grid,
-                          const Structure& structure, std::int64_t budget_bytes) {
-  const auto fits = [&](std::int64_t batch) {
-    return planner.least_bytes(apply(config, structure.with(batch))) <= budget_bytes;
-  };
-  if (!fits(grid.batch_sizes.front())) return 0;
-  const auto end = std::partition_point(grid.batch_sizes.begin() + 1, grid.batch_sizes.end(), fits);
-  return static_cast<std::size_t>(end - grid.batch_sizes.begin());
-}
-
-// Batch sizes from the fastest to the slowest, the larger of two equally fast first.
-std::vector<std::int64_t> by_seconds(const Grid& grid, std::size_t count,
-                                     const Structure& structure, SecondsTable& seconds) {
-  std::vector<std::int64_t> sizes(grid.batch_sizes.rend() - static_cast<std::ptrdiff_t>(count),
-                                  grid.batch_sizes.rend());
-  std::stable_sort(sizes.begin(), sizes.end(), [&](std::int64_t a, std::int64_t b) {
-    return seconds.of(structure.with(a)) < seconds.of(structure.with(b));
-  });
-  return sizes;
-}
 
 // `size` and its halves down to 1, rising.
 std::vector<std::int64_t> halves_of(std::int64_t size) {
@@ -172,27 +87,83 @@ Config apply(const Config& config, const GridPoint& point) {
   return next;
 }
 
-std::optional<Found> find_fastest(const Planner& planner, const Config& config, const Grid& grid,
-                                  std::int64_t budget_bytes) {
-  SecondsTable seconds(planner, config);
-  std::vector<Structure> structures = structures_of(grid);
-  for (Structure& s : structures) {
+Search::Search(const Planner& planner, const Config& config, const Grid& grid)
+    : planner_(planner), config_(config), grid_(grid), structures_(structures()) {
+  for (Structure& s : structures_) {
     s.least_seconds = std::numeric_limits<double>::infinity();
     for (const std::int64_t batch : grid.batch_sizes) {
-      s.least_seconds = std::min(s.least_seconds, seconds.of(s.with(batch)));
+      s.least_seconds = std::min(s.least_seconds, seconds_of(s.with(batch)));
     }
   }
-  std::stable_sort(structures.begin(), structures.end(),
+  std::stable_sort(structures_.begin(), structures_.end(),
                    [](const auto& a, const auto& b) { return a.least_seconds < b.least_seconds; });
+}
+
+std::vector<Search::Structure> Search::structures() const {
+  std::vector<Structure> all;
+  for (const std::int64_t blocks : grid_.checkpoint_blocks) {
+    for (const bool light : grid_.recompute_light) {
+      for (const std::int64_t chunk : grid_.loss_chunks) {
+        for (auto eval = grid_.eval_batch_sizes.rbegin(); eval != grid_.eval_batch_sizes.rend();
+             ++eval) {
+          all.push_back({blocks, light, chunk, *eval});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+const Search::Line& Search::line_of(const GridPoint& point) {
+  const std::tuple key{point.batch_size, point.recompute_light, point.loss_chunk};
+  const auto found = lines_.find(key);
+  if (found != lines_.end()) return found->second;
+  GridPoint at = point;
+  at.checkpoint_blocks = 0;
+  const double none = planner_.iteration_seconds(apply(config_, at));
+  at.checkpoint_blocks = config_.n_layer;
+  const double all = planner_.iteration_seconds(apply(config_, at));
+  const double per_block = (all - none) / static_cast<double>(config_.n_layer);
+  return lines_.emplace(key, Line{none, per_block}).first->second;
+}
+
+double Search::seconds_of(const GridPoint& point) {
+  const Line& line = line_of(point);
+  return line.none + static_cast<double>(point.checkpoint_blocks) * line.per_block;
+}
+
+// How many of the rising batch sizes fit, by bisection: need grows with the batch.
+std::size_t Search::fitting_count(const Structure& structure, std::int64_t budget_bytes) const {
+  const auto fits = [&](std::int64_t batch) {
+    return planner_.least_bytes(apply(config_, structure.with(batch))) <= budget_bytes;
+  };
+  if (!fits(grid_.batch_sizes.front())) return 0;
+  const auto end =
+      std::partition_point(grid_.batch_sizes.begin() + 1, grid_.batch_sizes.end(), fits);
+  return static_cast<std::size_t>(end - grid_.batch_sizes.begin());
+}
+
+// The `count` smallest batch sizes from the fastest to the slowest, the larger of two equally fast
+// first.
+std::vector<std::int64_t> Search::by_seconds(const Structure& structure, std::size_t count) {
+  std::vector<std::int64_t> sizes(grid_.batch_sizes.rend() - static_cast<std::ptrdiff_t>(count),
+                                  grid_.batch_sizes.rend());
+  std::stable_sort(sizes.begin(), sizes.end(), [&](std::int64_t a, std::int64_t b) {
+    return seconds_of(structure.with(a)) < seconds_of(structure.with(b));
+  });
+  return sizes;
+}
+
+std::optional<Found> Search::fastest(std::int64_t budget_bytes) {
   std::optional<Found> best;
-  for (const Structure& s : structures) {
+  for (const Structure& s : structures_) {
     if (best && s.least_seconds >= best->iteration_seconds) break;
-    const std::size_t count = fitting_count(planner, config, grid, s, budget_bytes);
-    for (const std::int64_t batch : by_seconds(grid, count, s, seconds)) {
-      const double taken = seconds.of(s.with(batch));
+    const std::size_t count = fitting_count(s, budget_bytes);
+    for (const std::int64_t batch : by_seconds(s, count)) {
+      const double taken = seconds_of(s.with(batch));
       if (best && taken >= best->iteration_seconds) break;
-      Config next = apply(config, s.with(batch));
-      const std::int64_t total = planner.plan(next)->total_bytes();
+      Config next = apply(config_, s.with(batch));
+      const std::int64_t total = planner_.plan(next)->total_bytes();
       if (total > budget_bytes) continue;  // packing left gaps
       best = Found{std::move(next), total, taken};
       break;
@@ -201,18 +172,25 @@ std::optional<Found> find_fastest(const Planner& planner, const Config& config, 
   return best;
 }
 
-Found find_smallest(const Planner& planner, const Config& config, const Grid& grid) {
-  std::optional<Found> smallest;
-  for (const Structure& s : structures_of(grid)) {
-    Config next = apply(config, s.with(grid.batch_sizes.front()));
-    if (smallest && planner.least_bytes(next) >= smallest->total_bytes) continue;
-    const std::int64_t total = planner.plan(next)->total_bytes();
-    if (smallest && total >= smallest->total_bytes) continue;
-    const double taken = planner.iteration_seconds(next);
-    smallest = Found{std::move(next), total, taken};
+Found Search::smallest() {
+  // The least that each could need, rising: what comes after a plan that is smaller cannot win.
+  std::vector<std::pair<std::int64_t, GridPoint>> candidates;
+  for (const Structure& s : structures_) {
+    const GridPoint point = s.with(grid_.batch_sizes.front());
+    candidates.emplace_back(planner_.least_bytes(apply(config_, point)), point);
   }
-  auto fastest = find_fastest(planner, config, grid, smallest->total_bytes);
-  return fastest ? *fastest : *smallest;
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::optional<Found> smallest;
+  for (const auto& [least, point] : candidates) {
+    if (smallest && least >= smallest->total_bytes) break;
+    Config next = apply(config_, point);
+    const std::int64_t total = planner_.plan(next)->total_bytes();
+    if (smallest && total >= smallest->total_bytes) continue;
+    smallest = Found{std::move(next), total, seconds_of(point)};
+  }
+  auto found = fastest(smallest->total_bytes);
+  return found ? *found : *smallest;
 }
 
 }  // namespace snug

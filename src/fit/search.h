@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "fit/planner.h"
@@ -39,13 +41,49 @@ struct Found {
   double iteration_seconds;
 };
 
-// The fastest by Planner::iteration_seconds whose plan needs at most `budget_bytes`. Of equally
-// fast ones the first in the order: larger batch, fewer checkpointed blocks, larger evaluation.
-std::optional<Found> find_fastest(const Planner& planner, const Config& config, const Grid& grid,
-                                  std::int64_t budget_bytes);
+// A search over the points of a grid. It keeps what it has learnt about their time from one
+// question to the next.
+class Search {
+ public:
+  Search(const Planner& planner, const Config& config, const Grid& grid);
 
-// The fewest bytes, and of those the fastest. Always there.
-Found find_smallest(const Planner& planner, const Config& config, const Grid& grid);
+  // The fastest by Planner::iteration_seconds whose plan needs at most `budget_bytes`. Of equally
+  // fast ones the first in the order: larger batch, fewer checkpointed blocks, larger evaluation.
+  std::optional<Found> fastest(std::int64_t budget_bytes);
+
+  // The fewest bytes, and of those the fastest. Always there.
+  Found smallest();
+
+ private:
+  // A point without its batch size, and the least seconds it takes with any.
+  struct Structure {
+    std::int64_t checkpoint_blocks;
+    bool recompute_light;
+    std::int64_t loss_chunk, eval_batch_size;
+    double least_seconds = 0;
+
+    GridPoint with(std::int64_t batch_size) const {
+      return {batch_size, checkpoint_blocks, recompute_light, loss_chunk, eval_batch_size};
+    }
+  };
+  // Blocks are alike, so each recomputed one adds the same: two programs per batch size, loss chunk
+  // and recomputation give the seconds of all numbers of blocks.
+  struct Line {
+    double none, per_block;
+  };
+
+  std::vector<Structure> structures() const;
+  const Line& line_of(const GridPoint& point);
+  double seconds_of(const GridPoint& point);
+  std::size_t fitting_count(const Structure& structure, std::int64_t budget_bytes) const;
+  std::vector<std::int64_t> by_seconds(const Structure& structure, std::size_t count);
+
+  const Planner& planner_;
+  const Config& config_;
+  const Grid& grid_;
+  std::map<std::tuple<std::int64_t, bool, std::int64_t>, Line> lines_;
+  std::vector<Structure> structures_;  // by least seconds
+};
 
 // Rising.
 std::vector<std::int64_t> divisors(std::int64_t number);

@@ -50,23 +50,24 @@ struct GridCase {
   std::vector<std::string> arguments;
 };
 
-class Search : public testing::TestWithParam<GridCase> {};
+class SearchGrid : public testing::TestWithParam<GridCase> {};
 
-TEST_P(Search, FindsWhatBruteForceFinds) {
+TEST_P(SearchGrid, FindsWhatBruteForceFinds) {
   const PretendTarget target;
   const Planner planner(target, kVocabulary, pretend_rates());
   const LoadedConfig loaded = small_loaded(GetParam().arguments);
   const Config& config = loaded.values;
   const Grid grid = full_grid(config, planner);
-  const std::int64_t smallest = find_smallest(planner, config, grid).total_bytes;
-  EXPECT_FALSE(find_fastest(planner, config, grid, smallest - 1));
+  Search search(planner, config, grid);
+  const std::int64_t smallest = search.smallest().total_bytes;
+  EXPECT_FALSE(search.fastest(smallest - 1));
   const std::vector<Point> points = all_points(planner, config, grid);
   EXPECT_TRUE(std::isinf(fewest_seconds(points, smallest - 1)));
   int different = 0;
   double last = 0;
   for (double factor = 1; factor < 40; factor *= 1.17) {
     const auto budget = static_cast<std::int64_t>(factor * static_cast<double>(smallest));
-    const auto found = find_fastest(planner, config, grid, budget);
+    const auto found = search.fastest(budget);
     const double expected = fewest_seconds(points, budget);
     ASSERT_TRUE(found) << budget;
     EXPECT_LE(found->total_bytes, budget);
@@ -77,7 +78,7 @@ TEST_P(Search, FindsWhatBruteForceFinds) {
   EXPECT_GE(different, 4);  // or the budgets would test one setting again and again
 }
 
-INSTANTIATE_TEST_SUITE_P(Grids, Search,
+INSTANTIATE_TEST_SUITE_P(Grids, SearchGrid,
                          testing::Values(GridCase{"as_it_is", {}},
                                          GridCase{"evaluation_of_its_own", {"--eval_batch_size=7"}},
                                          GridCase{"large_evaluation", {"--eval_batch_size=400"}},

@@ -21,6 +21,10 @@ DType dtype_of(const ParameterSpec& parameter, DType compute) {
 ProgramBuilder::ProgramBuilder(const ModelSpec& model, const Target& target, DType wanted)
     : model_(model), target_(target), compute_(target.compute_dtype(wanted)) {
   program_.threads = target.threads();
+  for (std::size_t i = 0; i < model.parameters.size(); ++i) {
+    const std::string_view name = model.parameters[i].name;
+    parameter_index_.emplace(name.substr(kPrefix.size()), i);
+  }
 }
 
 void ProgramBuilder::add_weights() {
@@ -50,10 +54,8 @@ void ProgramBuilder::add_training_state(DType moments) {
 }
 
 TensorId ProgramBuilder::find(std::string_view short_name, const std::vector<TensorId>& ids) const {
-  for (std::size_t i = 0; i < model_.parameters.size(); ++i) {
-    const std::string_view name = model_.parameters[i].name;
-    if (name.substr(kPrefix.size()) == short_name) return ids[i];
-  }
+  const auto found = parameter_index_.find(short_name);
+  if (found != parameter_index_.end()) return ids[found->second];
   if (short_name.ends_with(".bias") && !model_.bias) return kNoTensor;
   throw InternalError(fmt::format("the model has no parameter '{}'", short_name));
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "model/model_spec.h"
 #include "program/program.h"
@@ -52,6 +53,7 @@ class ProgramBuilder {
   const ModelSpec& model_;
   const Target& target_;
   DType compute_;
+  std::unordered_map<std::string_view, std::size_t> parameter_index_;  // by short name
   Program program_;
 };
 

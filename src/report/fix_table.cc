@@ -12,7 +12,8 @@
 namespace snug {
 namespace {
 
-constexpr std::size_t kNameColumns = 33;
+constexpr std::size_t kNameColumns = 26;
+constexpr std::size_t kPageColumns = 80;
 
 std::string paint(bool color, const char* code, const std::string& text) {
   return color ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
@@ -52,7 +53,7 @@ std::string effect_text(Effect effect, bool on_card) {
     case Effect::kSame:
       return on_card ? "same" : "same bits";
     case Effect::kEvaluation:
-      return on_card ? "same, other eval" : "same bits, other eval";
+      return "same, other eval";
     case Effect::kRounding:
       return "rounds otherwise";
     case Effect::kFewerSequences:
@@ -65,22 +66,23 @@ std::string effect_text(Effect effect, bool on_card) {
   return "";
 }
 
-std::string fix_table(const std::vector<Fix>& fixes, std::size_t most, bool on_card, bool color) {
-  const std::size_t shown = std::min(most, fixes.size());
+std::string fix_table(const Fixes& all, std::size_t most, bool on_card, bool color) {
+  const std::vector<Fix>& fixes = all.ranked;
+  const std::size_t shown = std::min(std::max(most, all.chosen_at.value_or(0) + 1), fixes.size());
   std::int64_t largest = 0;
   for (const Fix& fix : fixes) largest = std::max(largest, fix.total_bytes);
   const auto amount = largest >= kGiB ? gib : mib;
   std::string text =
-      fmt::format("  Fixes, best first{:>{}} {:>6} {:>6} {:>5}  result\n", "", kNameColumns - 11,
-                  largest >= kGiB ? "GiB" : "MiB", "saved", "time");
+      fmt::format("  Fixes, best first{:>{}} {:>5} {:>6} {:>6} {:>5}  result\n", "",
+                  kNameColumns - 11, "batch", largest >= kGiB ? "GiB" : "MiB", "saved", "time");
   for (std::size_t i = 0; i < shown; ++i) {
     const Fix& fix = fixes[i];
     const auto [first, rest] = in_two_lines(fix.name);
-    text +=
-        fmt::format("  {} {:>2}  {} {:>6} {:>6} {:>5}  {}\n",
-                    fix.fits ? paint(color, "32", "✔") : paint(color, "31", "✘"), i + 1,
-                    padded(first, kNameColumns), amount(fix.total_bytes), amount(fix.saved_bytes),
-                    time_text(fix.time_ratio), effect_text(fix.effect, on_card));
+    text += fmt::format(
+        "{} {} {:>2}  {} {:>5} {:>6} {:>6} {:>5}  {}\n", i == all.chosen_at ? "▸" : " ",
+        fix.fits ? paint(color, "32", "✔") : paint(color, "31", "✘"), i + 1,
+        padded(first, kNameColumns), fix.effective_batch, amount(fix.total_bytes),
+        amount(fix.saved_bytes), time_text(fix.time_ratio), effect_text(fix.effect, on_card));
     if (!rest.empty()) text += fmt::format("        {}\n", rest);
   }
   if (shown < fixes.size()) {
@@ -99,6 +101,25 @@ std::string as_arguments(const std::vector<Change>& changes) {
   return text;
 }
 
+std::string wrapped_command(const std::string& label, const std::string& command) {
+  const std::string indent(column_count(label) + 2, ' ');
+  std::string text, line = label;
+  bool first_word = true;
+  for (std::size_t at = 0; at < command.size();) {
+    const std::size_t end = std::min(command.find(' ', at), command.size());
+    const std::string word = command.substr(at, end - at);
+    if (!first_word && column_count(line) + 1 + column_count(word) + 2 > kPageColumns) {
+      text += line + " \\\n";
+      line = indent + word;
+    } else {
+      line += (first_word ? "" : " ") + word;
+    }
+    first_word = false;
+    at = end + 1;
+  }
+  return text + line + "\n";
+}
+
 std::string split_note(const Config& config) {
   const std::int64_t effective = config.batch_size * config.gradient_accumulation_steps;
   const std::vector<std::int64_t> sizes = divisors(effective);
@@ -113,9 +134,10 @@ std::string split_note(const Config& config) {
 }
 
 std::string smallest_note(const Fixes& fixes) {
-  return fmt::format("the smallest need that trains the same is {}, and {}\n  ({})",
+  const std::string changes = as_arguments(fixes.safest.changes);
+  return fmt::format("the smallest need that trains the same is {}, and\n  {}\n{}",
                      format_bytes(fixes.safest.total_bytes), fixes.safest_largest,
-                     as_arguments(fixes.safest.changes));
+                     changes.empty() ? "" : wrapped_command("  with ", changes));
 }
 
 }  // namespace snug

@@ -8,15 +8,18 @@
 
 namespace snug {
 
-// At most `most` rows; a last line says how many were left out. `on_card`: what keeps the result is
-// called the same training, as no card has confirmed the bits.
-std::string fix_table(const std::vector<Fix>& fixes, std::size_t most, bool on_card, bool color);
+// At most `most` rows, or as many as the chosen one needs; a last line says how many were left out.
+// `on_card`: what keeps the result is called the same training, as no card has confirmed the bits.
+std::string fix_table(const Fixes& fixes, std::size_t most, bool on_card, bool color);
 
 // "same bits", "rounds otherwise", ...
 std::string effect_text(Effect effect, bool on_card);
 
 // "--batch_size=8 --gradient_accumulation_steps=64"
 std::string as_arguments(const std::vector<Change>& changes);
+
+// The label and the command behind it, broken between words so that a shell takes it as one line.
+std::string wrapped_command(const std::string& label, const std::string& command);
 
 // Why there are no more splits between the batch and 1; empty when there are some.
 std::string split_note(const Config& config);

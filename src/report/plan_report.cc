@@ -213,32 +213,47 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
+// The command line again, without the keys that are set anew behind it.
+std::string typed_words(const std::vector<std::string>& arguments,
+                        const std::vector<Change>& changes) {
+  std::string text;
+  for (const std::string& word : arguments) {
+    const bool set_anew = std::any_of(changes.begin(), changes.end(), [&](const Change& change) {
+      return word.starts_with(fmt::format("--{}=", change.key));
+    });
+    if (!set_anew) text += fmt::format(" {}", quoted(word));
+  }
+  return text;
+}
+
 std::string next_commands(const PlanReportInput& in) {
   const Fixes& fixes = in.fixes;
-  std::string typed;
-  for (const std::string& word : in.arguments) {
-    if (!word.starts_with("--card")) typed += fmt::format(" {}", quoted(word));
+  if (!in.fits() && !fixes.chosen) {
+    return fmt::format("\n  Nothing that keeps the effective batch fits:\n  {}",
+                       smallest_note(fixes));
   }
-  if (!in.fits() && !fixes.chosen)
-    return "\n  Nothing that keeps the effective batch fits:\n  " + smallest_note(fixes) + "\n";
   if (!fixes.chosen) return "";
   const std::string changes = as_arguments(fixes.chosen->changes);
   if (in.card != nullptr) {
     return fmt::format(
-        "\n  Set it:   {}\n  A card can be planned for here, not yet trained on: this build has no "
-        "CUDA backend\n",
-        changes);
+        "\n{}  A card can be planned for here, not yet trained on: this build has no CUDA\n"
+        "  backend\n",
+        wrapped_command("  Set it (▸):   ", changes));
   }
-  return fmt::format("\n  Run it:   snug train{} {}\n  or let Snug choose:   snug train{} --fit\n",
-                     typed, changes, typed);
+  return fmt::format(
+      "\n{}{}",
+      wrapped_command("  Run it (▸):   ",
+                      fmt::format("snug train{} {}",
+                                  typed_words(in.arguments, fixes.chosen->changes), changes)),
+      wrapped_command("  or let Snug choose:   ",
+                      fmt::format("snug train{} --fit", typed_words(in.arguments, {}))));
 }
 
 std::string fix_rows(const PlanReportInput& in) {
   constexpr std::size_t kShown = 14, kShownWhenFitting = 6;
   if (in.fixes.ranked.empty()) return "";
   return "\n" +
-         fix_table(in.fixes.ranked, in.fits() ? kShownWhenFitting : kShown, in.card != nullptr,
-                   in.color) +
+         fix_table(in.fixes, in.fits() ? kShownWhenFitting : kShown, in.card != nullptr, in.color) +
          split_note(in.config.values);
 }
 
@@ -273,35 +288,6 @@ std::string plan_text(const PlanReportInput& in) {
                       in.training.plan.packing_ratio());
   text += fmt::format("\n{}\n{}\n{}", phase_rows(in), largest_rows(in.training), time_rows(in));
   return text + fix_rows(in) + next_commands(in);
-}
-
-CapacityError does_not_fit(const RunPlan& run, const Budget& budget) {
-  const std::string need = fmt::format("does not fit: needs {} ({} bytes), {} may be used",
-                                       format_bytes(run.total_bytes()), run.total_bytes(),
-                                       format_bytes(budget.usable_bytes));
-  if (run.overhead_bytes > budget.usable_bytes) {
-    return CapacityError(
-        fmt::format("{}\nthe program itself takes up to {} of it: no setting helps", need,
-                    format_bytes(run.overhead_bytes)));
-  }
-  const RoleBytes& roles = peak_of(run).by_role;
-  const auto largest = std::max_element(roles.begin(), roles.end());
-  return CapacityError(fmt::format("{}\nthe largest part is {} with {}, at {}", need,
-                                   name_of(static_cast<Role>(largest - roles.begin())),
-                                   format_bytes(*largest), peak_label(run)));
-}
-
-CapacityError does_not_fit(const RunPlan& run, const Budget& budget, const Fixes& fixes) {
-  constexpr std::size_t kShown = 10;
-  std::string text = does_not_fit(run, budget).what();
-  if (run.overhead_bytes > budget.usable_bytes) return CapacityError(text);
-  text += fmt::format("\n\n{}\n", fix_table(fixes.ranked, kShown, false, false));
-  text += fixes.chosen ? fmt::format("--fit applies the first; by hand: {}\n",
-                                     as_arguments(fixes.chosen->changes))
-                       : fmt::format("nothing that keeps the effective batch fits: {}\n",
-                                     smallest_note(fixes));
-  text += "`snug plan` shows every part";
-  return CapacityError(text);
 }
 
 }  // namespace snug

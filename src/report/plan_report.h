@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "config/config.h"
 #include "fit/fixes.h"
 #include "plan/run_plan.h"
@@ -37,10 +36,5 @@ std::vector<TensorId> largest_tensors(const RunPlan& run, std::size_t count);
 
 // "logits backward (train)": the op and phase where the most bytes are alive.
 std::string peak_label(const RunPlan& run);
-
-// What a command says instead of starting: what is needed, and which part of it is the largest.
-CapacityError does_not_fit(const RunPlan& run, const Budget& budget);
-// The same with the ranked fixes, or with the smallest possible need when none helps.
-CapacityError does_not_fit(const RunPlan& run, const Budget& budget, const Fixes& fixes);
 
 }  // namespace snug

@@ -15,10 +15,8 @@ std::string reason(const Fix& fix) {
   const std::string memory = fix.saved_bytes >= 0
                                  ? fmt::format("{} less", format_bytes(fix.saved_bytes))
                                  : fmt::format("{} more", format_bytes(-fix.saved_bytes));
-  const char* result = fix.same_result() ? "the trained weights stay the same, bit for bit"
-                                         : "the result is rounded otherwise";
-  return fmt::format("fit: {}: needs {} ({}), about {} per token; {}", fix.name,
-                     format_bytes(fix.total_bytes), memory, time, result);
+  return fmt::format("fit: {}: needs {} ({}), about {} per token", fix.name,
+                     format_bytes(fix.total_bytes), memory, time);
 }
 
 }  // namespace
@@ -34,14 +32,20 @@ std::string changes_text(const std::vector<Change>& changes) {
 
 std::vector<std::string> apply_fix(LoadedConfig& config, const Fixes& fixes) {
   const auto fix = fix_to_apply(fixes, config.values);
+  const bool nothing_fits = !fixes.fits_as_is && (!fix || !fix->fits);
   if (!fix || fix->changes.empty()) {
-    if (!fixes.fits_as_is) return {"fit: nothing that keeps the effective batch fits"};
+    if (nothing_fits) return {"fit: nothing that keeps the effective batch fits"};
     return {"fit: it fits as it is, and nothing is predicted to be faster"};
   }
   const bool chosen_anew = fixes.fits_as_is && !config.values.safest;
-  std::vector<std::string> lines = {
-      reason(*fix),
-      fmt::format("fit: {}{}", changes_text(fix->changes), chosen_anew ? " (faster)" : "")};
+  std::vector<std::string> lines;
+  if (nothing_fits)
+    lines.push_back("fit: nothing that keeps the effective batch fits; the smallest is");
+  lines.push_back(reason(*fix));
+  lines.push_back(fix->same_result() ? "fit: the trained weights stay the same, bit for bit"
+                                     : "fit: the same training, rounded otherwise");
+  lines.push_back(
+      fmt::format("fit: {}{}", changes_text(fix->changes), chosen_anew ? " (faster)" : ""));
   for (const Change& change : fix->changes) {
     const Field& field = *find_field(change.key);
     assign_field(config.values, field, field_value(fix->config, field));

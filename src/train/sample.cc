@@ -9,7 +9,7 @@
 #include "base/input_file.h"
 #include "checkpoint/checkpoint_store.h"
 #include "data/char_tokenizer.h"
-#include "report/plan_report.h"
+#include "report/refusal.h"
 #include "train/generate.h"
 #include "train/host_memory.h"
 #include "train/start.h"
@@ -79,7 +79,7 @@ std::unique_ptr<Generator> load_generator(const CheckpointStore& store, const Ru
 
 void sample(LoadedConfig config) {
   Config& settings = config.values;
-  choose_device(settings.device);
+  require_device(settings);
   const CheckpointStore store(settings.out_dir, 1);
   const auto found = store.peek(Parts::kWeights);
   if (!found) {

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "report/plan_report.h"
+#include "report/refusal.h"
 #include "train/device.h"
 #include "train/fitting.h"
 #include "train/gemm_peak.h"
@@ -92,21 +92,22 @@ void announce(const StartedRun& run, const Vocabulary& vocabulary, std::int64_t 
                            format_bytes(run.plan->total_bytes()), format_bytes(budget)));
 }
 
-// With --fit the settings are changed here, before anything is allocated.
+// With --fit the settings are changed here, before anything is allocated. Otherwise it does not
+// fit.
 void fit_or_refuse(StartedRun& run, const PlannedDevice& device, const Vocabulary& vocabulary,
                    Console& console) {
   const Config& config = run.config.values;
   const Planner planner(*device.target, vocabulary.size,
                         device_rates(device, config, vocabulary.size));
-  const Fixes fixes = find_fixes(planner, run.config, device.budget);
+  Fixes fixes = find_fixes(planner, run.config, device.budget);
   if (config.fit || config.safest) {
     run.state.fit_changes = apply_fix(run.config, fixes);
     for (const std::string& line : run.state.fit_changes) console.line(line);
     run.plan = planner.plan(config);
+    if (run.plan->total_bytes() <= device.budget.usable_bytes) return;
+    fixes = find_fixes(planner, run.config, device.budget);
   }
-  if (run.plan->total_bytes() > device.budget.usable_bytes) {
-    throw does_not_fit(*run.plan, device.budget, fixes);
-  }
+  throw does_not_fit(*run.plan, device.budget, fixes);
 }
 
 void plan_within_budget(StartedRun& run, const Vocabulary& vocabulary, Console& console) {
@@ -173,12 +174,18 @@ std::string earlier_run_note(const std::string& out_dir) {
   return number == 0 ? "" : fmt::format(" (an earlier run is in {}/earlier-{})", out_dir, number);
 }
 
-std::string choose_device(const std::string& wanted) {
-  if (wanted == "cpu" || wanted == "auto") return "cpu";
+void require_device(const Config& config) {
+  if (!config.card.empty()) {
+    throw DeviceError(
+        fmt::format("card = '{}' cannot be trained on: this build has no CUDA backend\n"
+                    "`snug plan` plans for it; to train on the processor leave --card out",
+                    config.card));
+  }
+  if (config.device == "cpu" || config.device == "auto") return;
   throw DeviceError(
       fmt::format("device = '{}' cannot be used: this build has no CUDA backend\n"
                   "train on the processor with --device=cpu; `snug plan` needs no device",
-                  wanted));
+                  config.device));
 }
 
 void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& config) {
@@ -210,7 +217,7 @@ StartedRun start_training(LoadedConfig config, Console& console) {
   const Config& settings = run.config.values;
   run.store = std::make_unique<CheckpointStore>(settings.out_dir,
                                                 static_cast<int>(settings.keep_checkpoints));
-  choose_device(settings.card.empty() ? settings.device : "cuda");
+  require_device(settings);
   if (settings.init_from == "resume") find_resume_point(run);
   for (const std::string& notice : run.config.notices) console.line(notice);
   say_device(settings, console);

@@ -35,7 +35,7 @@ void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& co
 // Where a run lies that was set aside in out_dir, for messages that find nothing in it; or "".
 std::string earlier_run_note(const std::string& out_dir);
 
-// "cpu", or an error that names the way out: DeviceError for a card that cannot be used.
-std::string choose_device(const std::string& wanted);
+// Throws DeviceError, which names the way out, for a device or card that cannot be used.
+void require_device(const Config& config);
 
 }  // namespace snug
