@@ -69,6 +69,36 @@ TEST(Docs, ReadmeCommandsWork) {
   }
 }
 
+// The README leaves lines out of a report; those that it shows are the program's.
+TEST(Docs, ReadmeReportsAreWhatTheProgramPrints) {
+  const TemporaryFolder folder;
+  fs::copy(kSource / "config", folder.path("config"), fs::copy_options::recursive);
+  std::istringstream lines(text_of(kSource / "README.md"));
+  std::istringstream printed;
+  int commands = 0, compared = 0;
+  bool comparing = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("```", 0) == 0) comparing = false;
+    if (line.rfind("$ snug ", 0) == 0) {
+      const std::string report = folder.path("report.txt");
+      const std::string command =
+          fmt::format("cd '{}' && {} {} > report.txt", folder.path(), SNUG_BINARY, line.substr(7));
+      ASSERT_NE(std::system(command.c_str()), -1);
+      printed = std::istringstream(text_of(report));
+      comparing = true;
+      ++commands;
+    } else if (comparing && !line.empty()) {
+      std::string found;
+      while (std::getline(printed, found) && found != line) {
+      }
+      ASSERT_EQ(found, line);
+      ++compared;
+    }
+  }
+  EXPECT_GT(commands, 0);
+  EXPECT_GT(compared, 20);
+}
+
 TEST(Docs, ReadmeIsShortAndFinished) {
   const std::string readme = text_of(kSource / "README.md");
   EXPECT_LE(std::count(readme.begin(), readme.end(), '\n'), 150);
