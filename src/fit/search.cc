@@ -10,9 +10,9 @@
 namespace snug {
 namespace {
 
-// Numbers of recomputed blocks in the grid: every one up to GPT-2 XL's depth, coarser beyond, so
-// that the search of a model of 512 blocks ends in seconds.
-constexpr std::int64_t kBlockSteps = 48;
+// Numbers of recomputed blocks in the grid: every one up to GPT-2 XL's depth, coarser beyond, where
+// a plan takes long and a block is little.
+constexpr std::int64_t kMostBlocksInSteps = 48, kStepsBeyond = 12;
 
 // `size` and its halves down to 1, rising.
 std::vector<std::int64_t> halves_of(std::int64_t size) {
@@ -56,7 +56,8 @@ Grid full_grid(const Config& config, const Planner& planner) {
                          size * config.block_size <= kMaxTokensPerBatch;
     if (allowed) grid.batch_sizes.push_back(size);
   }
-  const std::int64_t step = (config.n_layer + kBlockSteps - 1) / kBlockSteps;
+  const std::int64_t step =
+      config.n_layer <= kMostBlocksInSteps ? 1 : (config.n_layer + kStepsBeyond - 1) / kStepsBeyond;
   for (std::int64_t n = 0; n < config.n_layer; n += step) grid.checkpoint_blocks.push_back(n);
   grid.checkpoint_blocks.push_back(config.n_layer);
   grid.recompute_light = {false, true};
@@ -118,13 +119,16 @@ const Search::Line& Search::line_of(const GridPoint& point) {
   const std::tuple key{point.batch_size, point.recompute_light, point.loss_chunk};
   const auto found = lines_.find(key);
   if (found != lines_.end()) return found->second;
-  GridPoint at = point;
-  at.checkpoint_blocks = 0;
-  const double none = planner_.iteration_seconds(apply(config_, at));
-  at.checkpoint_blocks = config_.n_layer;
-  const double all = planner_.iteration_seconds(apply(config_, at));
-  const double per_block = (all - none) / static_cast<double>(config_.n_layer);
-  return lines_.emplace(key, Line{none, per_block}).first->second;
+  const auto seconds = [&](std::int64_t layers, std::int64_t checkpointed) {
+    Config small = apply(config_, point);
+    small.n_layer = layers;
+    small.checkpoint_blocks = checkpointed;
+    return planner_.iteration_seconds(small);
+  };
+  const double one = seconds(1, 0);
+  const double layer = seconds(2, 0) - one;
+  const Line line{one + static_cast<double>(config_.n_layer - 1) * layer, seconds(1, 1) - one};
+  return lines_.emplace(key, line).first->second;
 }
 
 double Search::seconds_of(const GridPoint& point) {

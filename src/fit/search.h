@@ -66,8 +66,8 @@ class Search {
       return {batch_size, checkpoint_blocks, recompute_light, loss_chunk, eval_batch_size};
     }
   };
-  // Blocks are alike, so each recomputed one adds the same: two programs per batch size, loss chunk
-  // and recomputation give the seconds of all numbers of blocks.
+  // Blocks are alike, so each one adds the same, and each recomputed one too: three programs of one
+  // or two blocks per batch size, loss chunk and recomputation give the seconds of all.
   struct Line {
     double none, per_block;
   };

@@ -34,7 +34,8 @@ class FirstFit {
     std::int32_t first, last;
   };
 
-  // `placed_` is sorted by begin, so one walk finds the lowest gap.
+  // `placed_` is sorted by begin, so one walk finds the lowest gap. Neighbours with one life, such
+  // as all weights, are one entry: nothing fits between them.
   void place(std::size_t i) {
     const Block& block = blocks_[i];
     std::int64_t candidate = 0;
@@ -47,9 +48,17 @@ class FirstFit {
     const auto at =
         std::upper_bound(placed_.begin(), placed_.end(), placed,
                          [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
-    placed_.insert(at, placed);
+    if (at != placed_.begin() && continues(*(at - 1), placed)) {
+      (at - 1)->end = placed.end;
+    } else {
+      placed_.insert(at, placed);
+    }
     packing_.offset[i] = candidate;
     packing_.total_bytes = std::max(packing_.total_bytes, placed.end);
+  }
+
+  static bool continues(const Placed& a, const Placed& b) {
+    return a.end == b.begin && a.first == b.first && a.last == b.last;
   }
 
   const std::vector<Block>& blocks_;
