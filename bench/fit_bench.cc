@@ -87,7 +87,7 @@ void time_search() {
   const LoadedConfig loaded =
       load_config(Command::kPlan, std::vector<std::string>{"--batch_size=64", "--card=rtx3060",
                                                            "--gradient_accumulation_steps=8"});
-  const Planner planner(target, 50304, card_rates(card, DType::kBF16));
+  const Planner planner(target, 50304, card_rates(card));
   const Grid grid = full_grid(loaded.values, planner);
   const Budget budget = card_budget(card, "auto", "0%");
   double search = 1e9, table = 1e9;

@@ -455,6 +455,23 @@ TEST_F(CliFitTest, TheCommandsThatThePlanSuggestsRun) {
   }
 }
 
+TEST_F(CliFitTest, ACardWithoutBfloat16IsPlannedInFloat16AndStaysSo) {
+  const Json json = plan(on_card({"--card=t4", "--memory_budget=40MiB"}));
+  EXPECT_EQ(json.at("config").at("dtype"), "float16");
+  for (const Json& fix : json.at("fixes")) EXPECT_EQ(fix.at("changes").count("dtype"), 0u) << fix;
+}
+
+TEST_F(CliFitTest, AnOddPathIsOneWordOfTheSuggestedCommand) {
+  const std::string file = "my long folder's name with blanks/and one more of them/config file.py";
+  std::filesystem::create_directories(std::filesystem::path(path(file)).parent_path());
+  folder_.write(file, "batch_size = 24\n");
+  const Words words = roomy(budget(between(plan(roomy()))) + Words{file});
+  const std::string text = plan_text(words);
+  const std::string quoted =
+      "'my long folder'\\''s name with blanks/and one more of them/config file.py'";
+  EXPECT_NE(text.find(quoted), std::string::npos) << text;
+}
+
 // ---- Bad input.
 
 TEST_F(CliFitTest, EffectiveBatchThatDoesNotDivideNamesWhatWould) {

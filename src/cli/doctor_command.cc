@@ -150,8 +150,7 @@ std::optional<SnugNeed> snug_need(const Case& c) {
   const cuda::CudaTarget target(card.bf16_tflops > 0);
   LoadedConfig config = c.config;
   config.values.dtype = name_of(c.memory->run.compute);
-  const Planner planner(target, c.vocab_size,
-                        card_rates(card, target.compute_dtype(c.memory->run.compute)));
+  const Planner planner(target, c.vocab_size, card_rates(card));
   const Budget budget =
       plain_budget(c.card_bytes - cuda_context(card).high_bytes, "the card", "0%");
   const Fixes fixes = find_fixes(planner, config, budget);
@@ -163,7 +162,7 @@ std::optional<SnugNeed> snug_need(const Case& c) {
   if (!need.fits && fixes.chosen) {
     need.total_bytes = fixes.chosen->total_bytes;
     need.fits = true;
-    need.changes = as_arguments(fixes.chosen->changes);
+    need.changes = fmt::format("{}", fmt::join(as_arguments(fixes.chosen->changes), " "));
   }
   return need;
 }

@@ -81,7 +81,8 @@ int plan_command(Arguments arguments) {
                         device_rates(device, config.values, vocabulary.size));
   Fixes fixes = find_fixes(planner, config, device.budget);
   if (config.values.fit || config.values.safest) {
-    for (const std::string& line : apply_fix(config, fixes)) config.notices.push_back(line);
+    for (const std::string& line : apply_fix(config, fixes, device.card != nullptr))
+      config.notices.push_back(line);
     fixes = find_fixes(planner, config, device.budget);
   }
   const auto training = planner.plan(config.values);

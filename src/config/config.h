@@ -119,6 +119,11 @@ LoadedConfig load_config(Command command, std::span<const std::string> arguments
 // "auto", vocab_size, loss_chunk and threads 0, memory_budget.
 void resolve(LoadedConfig& config);
 
+// Sequences per evaluated split.
+inline std::int64_t evaluated_sequences(const Config& config) {
+  return config.eval_sequences > 0 ? config.eval_sequences : config.eval_iters * config.batch_size;
+}
+
 // A key with another value, written as Python writes it.
 struct Change {
   std::string key, before, after;

@@ -18,7 +18,7 @@ class PretendTarget : public Target {
   DType compute_dtype(DType wanted) const override { return wanted; }
 };
 
-inline Rates pretend_rates() { return card_rates(card_named("rtx3060"), DType::kBF16); }
+inline Rates pretend_rates() { return card_rates(card_named("rtx3060")); }
 
 inline LoadedConfig small_loaded(const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments = {

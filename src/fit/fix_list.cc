@@ -22,18 +22,15 @@ std::string millions(std::int64_t count) {
   return fmt::format("{:.1f}M", static_cast<double>(count) / 1e6);
 }
 
-bool came_from(const LoadedConfig& loaded, std::string_view key, Origin::Kind kind) {
-  const auto origin = loaded.origins.find(key);
-  return origin != loaded.origins.end() && origin->second.kind == kind;
-}
-
 bool from_checkpoint(const LoadedConfig& loaded, std::string_view key) {
-  return came_from(loaded, key, Origin::Kind::kCheckpoint);
+  const auto origin = loaded.origins.find(key);
+  return origin != loaded.origins.end() && origin->second.kind == Origin::Kind::kCheckpoint;
 }
 
-// A precision that was asked for by name stays, unless the user changes it.
+// A precision that a file, the command line or a checkpoint names stays.
 bool may_choose(const LoadedConfig& loaded, std::string_view key) {
-  return !from_checkpoint(loaded, key) && !came_from(loaded, key, Origin::Kind::kCommandLine);
+  const auto origin = loaded.origins.find(key);
+  return origin == loaded.origins.end() || origin->second.kind == Origin::Kind::kFit;
 }
 
 // The model is what a checkpoint or a published one made it.
@@ -211,7 +208,6 @@ void add_smaller_models(std::vector<Fix>& fixes, const FixMaker& maker, const Pl
     next.n_layer = layers;
     next.checkpoint_blocks =
         base.checkpoint_blocks == base.n_layer ? layers : std::min(base.checkpoint_blocks, layers);
-    next.grad_checkpoint = base.grad_checkpoint;
     return next;
   });
   const std::int64_t head_width = base.n_embd / base.n_head;

@@ -134,6 +134,21 @@ TEST_F(FixList, RoundsOnlyWhenNothingElseFits) {
   EXPECT_TRUE(fix_to_apply(fixes, loaded_.values)->fits);
 }
 
+TEST_F(FixList, ADtypeIsTimedWithItsOwnRates) {
+  loaded_ = small_loaded({"--dtype=float32", "--n_embd=1024", "--block_size=512"});
+  const Fixes fixes = find_fixes(planner_, loaded_, plain_budget(1, "test", "0%"));
+  const auto in_bf16 = std::find_if(fixes.ranked.begin(), fixes.ranked.end(),
+                                    [](const Fix& f) { return f.config.dtype == "bfloat16"; });
+  ASSERT_NE(in_bf16, fixes.ranked.end());
+  const LoadedConfig typed =
+      small_loaded({"--dtype=bfloat16", "--n_embd=1024", "--block_size=512"});
+  Config sixteen = in_bf16->config;
+  sixteen.dtype = "float32";
+  EXPECT_LT(planner_.iteration_seconds(typed.values),
+            0.8 * planner_.iteration_seconds(loaded_.values));
+  EXPECT_LT(planner_.iteration_seconds(in_bf16->config), 0.8 * planner_.iteration_seconds(sixteen));
+}
+
 TEST_F(FixList, APrecisionThatWasTypedStays) {
   const std::int64_t smallest = at(10).safest.total_bytes;
   loaded_ = small_loaded({"--optimizer_dtype=float32"});

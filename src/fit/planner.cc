@@ -60,8 +60,7 @@ double iteration_seconds(const RunPlan& run, const Config& config, const Rates& 
 }
 
 TimeEstimate estimate_time(const RunPlan& run, const Config& config, const Rates& rates) {
-  const std::int64_t sequences =
-      config.eval_sequences > 0 ? config.eval_sequences : config.eval_iters * config.batch_size;
+  const std::int64_t sequences = evaluated_sequences(config);
   const std::int64_t batches = (sequences + config.eval_batch_size - 1) / config.eval_batch_size;
   const std::int64_t evaluations = config.max_iters / config.eval_interval + 1;
   TimeEstimate time;

@@ -79,10 +79,12 @@ Work work_of(const Program& program, const Phase& phase, const Op& op) {
     case OpKind::kLinearDx:
     case OpKind::kLinearDw:
       work.flops = product_flops(program, op, rows);
+      work.dtype = program.tensor(op.reads[0]).dtype;
       break;
     case OpKind::kAttention:
     case OpKind::kAttentionBackward:
       work.flops = attention_flops(program, phase, op, rows);
+      work.dtype = program.tensor(op.reads[0]).dtype;
       break;
     default:
       break;
@@ -92,8 +94,8 @@ Work work_of(const Program& program, const Phase& phase, const Op& op) {
 
 double op_seconds(const Rates& rates, const Op& op, const Work& work) {
   const OpRate& rate = rates.at(op.kind, op.chunk_rows > 0);
-  return work.starts * rate.start_seconds +
-         std::max(work.flops * rate.seconds_per_flop, work.bytes * rate.seconds_per_byte);
+  return work.starts * rate.start_seconds + std::max(work.flops * rate.seconds_per_flop(work.dtype),
+                                                     work.bytes * rate.seconds_per_byte);
 }
 
 double phase_seconds(const Rates& rates, const Program& program, const Phase& phase) {
@@ -102,10 +104,13 @@ double phase_seconds(const Rates& rates, const Program& program, const Phase& ph
   return seconds;
 }
 
-Rates card_rates(const Card& card, DType compute) {
-  const double tera = compute == DType::kBF16  ? card.bf16_tflops
-                      : compute == DType::kF16 ? card.fp16_tflops
-                                               : card.fp32_tflops;
+Rates card_rates(const Card& card) {
+  const auto set_arithmetic = [&](OpRate& rate, double share) {
+    const auto seconds = [&](double tera) { return tera > 0 ? 1 / (tera * 1e12 * share) : 0; };
+    rate.flop_seconds_f32 = seconds(card.fp32_tflops);
+    rate.flop_seconds_bf16 = seconds(card.bf16_tflops);
+    rate.flop_seconds_f16 = seconds(card.fp16_tflops);
+  };
   Rates rates;
   for (OpRate& rate : rates.ops) {
     rate.start_seconds = kLaunchSeconds;
@@ -113,11 +118,11 @@ Rates card_rates(const Card& card, DType compute) {
   }
   for (const bool head : {false, true}) {
     for (const OpKind kind : {OpKind::kLinear, OpKind::kLinearDx, OpKind::kLinearDw}) {
-      rates.at(kind, head).seconds_per_flop = 1 / (tera * 1e12 * kProductShare);
+      set_arithmetic(rates.at(kind, head), kProductShare);
     }
   }
   for (const OpKind kind : {OpKind::kAttention, OpKind::kAttentionBackward}) {
-    rates.at(kind, false).seconds_per_flop = 1 / (tera * 1e12 * kAttentionShare);
+    set_arithmetic(rates.at(kind, false), kAttentionShare);
   }
   rates.low = kCardLow;
   rates.high = kCardHigh;

@@ -12,9 +12,10 @@ namespace snug {
 
 // What an op does, from the shapes of its tensors.
 struct Work {
-  double flops = 0;   // of products and attention; elementwise arithmetic counts as traffic
-  double bytes = 0;   // tensors read and written once each
-  double starts = 1;  // the loss head's ops start once per chunk
+  double flops = 0;           // of products and attention; elementwise arithmetic counts as traffic
+  double bytes = 0;           // tensors read and written once each
+  double starts = 1;          // the loss head's ops start once per chunk
+  DType dtype = DType::kF32;  // of the arithmetic
 };
 Work work_of(const Program& program, const Phase& phase, const Op& op);
 
@@ -22,8 +23,14 @@ Work work_of(const Program& program, const Phase& phase, const Op& op);
 // products are far wider.
 struct OpRate {
   double start_seconds = 0;
-  double seconds_per_flop = 0;
   double seconds_per_byte = 0;
+  double flop_seconds_f32 = 0, flop_seconds_bf16 = 0, flop_seconds_f16 = 0;
+
+  double seconds_per_flop(DType dtype) const {
+    return dtype == DType::kBF16  ? flop_seconds_bf16
+           : dtype == DType::kF16 ? flop_seconds_f16
+                                  : flop_seconds_f32;
+  }
 };
 
 struct Rates {
@@ -45,6 +52,6 @@ double op_seconds(const Rates& rates, const Op& op, const Work& work);
 double phase_seconds(const Rates& rates, const Program& program, const Phase& phase);
 
 // From a card's figures, with the shares of them that well-made kernels reach.
-Rates card_rates(const Card& card, DType compute);
+Rates card_rates(const Card& card);
 
 }  // namespace snug

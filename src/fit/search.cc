@@ -73,7 +73,7 @@ Grid full_grid(const Config& config, const Planner& planner) {
 Config apply(const Config& config, const GridPoint& point) {
   Config next = config;
   if (point.batch_size != config.batch_size) {
-    if (next.eval_sequences == 0) next.eval_sequences = config.eval_iters * config.batch_size;
+    next.eval_sequences = evaluated_sequences(config);
     next.batch_size = point.batch_size;
     next.gradient_accumulation_steps =
         config.batch_size * config.gradient_accumulation_steps / point.batch_size;

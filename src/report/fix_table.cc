@@ -91,31 +91,27 @@ std::string fix_table(const Fixes& all, std::size_t most, bool on_card, bool col
   return text;
 }
 
-std::string as_arguments(const std::vector<Change>& changes) {
-  std::string text;
+std::vector<std::string> as_arguments(const std::vector<Change>& changes) {
+  std::vector<std::string> words;
   for (const Change& change : changes) {
     std::string value = change.after;
     std::erase(value, '\'');
-    text += fmt::format("{}--{}={}", text.empty() ? "" : " ", change.key, value);
+    words.push_back(fmt::format("--{}={}", change.key, value));
   }
-  return text;
+  return words;
 }
 
-std::string wrapped_command(const std::string& label, const std::string& command) {
+std::string wrapped_command(const std::string& label, const std::vector<std::string>& words) {
   const std::string indent(column_count(label) + 2, ' ');
   std::string text, line = label;
-  bool first_word = true;
-  for (std::size_t at = 0; at < command.size();) {
-    const std::size_t end = std::min(command.find(' ', at), command.size());
-    const std::string word = command.substr(at, end - at);
-    if (!first_word && column_count(line) + 1 + column_count(word) + 2 > kPageColumns) {
+  for (const std::string& word : words) {
+    const bool starts_line = &word == &words.front();
+    if (!starts_line && column_count(line) + 1 + column_count(word) + 2 > kPageColumns) {
       text += line + " \\\n";
       line = indent + word;
     } else {
-      line += (first_word ? "" : " ") + word;
+      line += (starts_line ? "" : " ") + word;
     }
-    first_word = false;
-    at = end + 1;
   }
   return text + line + "\n";
 }
@@ -134,7 +130,7 @@ std::string split_note(const Config& config) {
 }
 
 std::string smallest_note(const Fixes& fixes) {
-  const std::string changes = as_arguments(fixes.safest.changes);
+  const std::vector<std::string> changes = as_arguments(fixes.safest.changes);
   return fmt::format("the smallest need that trains the same is {}, and\n  {}\n{}",
                      format_bytes(fixes.safest.total_bytes), fixes.safest_largest,
                      changes.empty() ? "" : wrapped_command("  with ", changes));

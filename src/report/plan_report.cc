@@ -213,17 +213,19 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-// The command line again, without the keys that are set anew behind it.
-std::string typed_words(const std::vector<std::string>& arguments,
-                        const std::vector<Change>& changes) {
-  std::string text;
-  for (const std::string& word : arguments) {
-    const bool set_anew = std::any_of(changes.begin(), changes.end(), [&](const Change& change) {
-      return word.starts_with(fmt::format("--{}=", change.key));
+// `snug train` with the command line again, but for the keys that are set anew behind it.
+std::vector<std::string> train_command(const std::vector<std::string>& arguments,
+                                       const std::vector<std::string>& set_anew) {
+  std::vector<std::string> words = {"snug", "train"};
+  for (const std::string& argument : arguments) {
+    const std::string key = argument.substr(0, argument.find('=') + 1);
+    const bool dropped = std::any_of(set_anew.begin(), set_anew.end(), [&](const std::string& w) {
+      return !key.empty() && w.starts_with(key);
     });
-    if (!set_anew) text += fmt::format(" {}", quoted(word));
+    if (!dropped) words.push_back(quoted(argument));
   }
-  return text;
+  words.insert(words.end(), set_anew.begin(), set_anew.end());
+  return words;
 }
 
 std::string next_commands(const PlanReportInput& in) {
@@ -233,7 +235,7 @@ std::string next_commands(const PlanReportInput& in) {
                        smallest_note(fixes));
   }
   if (!fixes.chosen) return "";
-  const std::string changes = as_arguments(fixes.chosen->changes);
+  const std::vector<std::string> changes = as_arguments(fixes.chosen->changes);
   if (in.card != nullptr) {
     return fmt::format(
         "\n{}  A card can be planned for here, not yet trained on: this build has no CUDA\n"
@@ -241,12 +243,8 @@ std::string next_commands(const PlanReportInput& in) {
         wrapped_command("  Set it (▸):   ", changes));
   }
   return fmt::format(
-      "\n{}{}",
-      wrapped_command("  Run it (▸):   ",
-                      fmt::format("snug train{} {}",
-                                  typed_words(in.arguments, fixes.chosen->changes), changes)),
-      wrapped_command("  or let Snug choose:   ",
-                      fmt::format("snug train{} --fit", typed_words(in.arguments, {}))));
+      "\n{}{}", wrapped_command("  Run it (▸):   ", train_command(in.arguments, changes)),
+      wrapped_command("  or let Snug choose:   ", train_command(in.arguments, {"--fit"})));
 }
 
 std::string fix_rows(const PlanReportInput& in) {

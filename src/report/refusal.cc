@@ -15,9 +15,8 @@ CapacityError does_not_fit(const RunPlan& run, const Budget& budget) {
                                        format_bytes(run.total_bytes()), run.total_bytes(),
                                        format_bytes(budget.usable_bytes));
   if (run.overhead_bytes > budget.usable_bytes) {
-    return CapacityError(
-        fmt::format("{}\nthe program itself takes up to {} of it: no setting helps", need,
-                    format_bytes(run.overhead_bytes)));
+    return CapacityError(fmt::format("{}\nthe program itself takes up to {} of it", need,
+                                     format_bytes(run.overhead_bytes)));
   }
   const RoleBytes& roles = run.plan.steps[run.plan.peak_step].by_role;
   const auto largest = std::max_element(roles.begin(), roles.end());

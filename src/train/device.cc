@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backend/cpu/cpu_target.h"
 #include "backend/cuda/cuda_target.h"
 #include "base/error.h"
@@ -36,14 +38,14 @@ const Card* card_of(LoadedConfig& config) {
 // The card's own 16-bit type where Snug may choose; a word where the user chose one it has not.
 void settle_dtype(LoadedConfig& config, const Card& card) {
   if (card.bf16_tflops > 0 || config.values.dtype != "bfloat16") return;
-  const Field& field = field_of(&Config::dtype);
-  if (!is_derived(config, field)) {
+  if (!is_derived(config, field_of(&Config::dtype))) {
     config.notices.push_back(
         fmt::format("{} has no bfloat16: planned with float16, which takes the same bytes and "
                     "needs loss scaling",
                     card.name));
   }
-  set_derived(config, field, std::string("float16"));
+  config.values.dtype = "float16";
+  config.derived.erase("dtype");  // or resolve() would derive it anew, without the card's figures
 }
 
 std::string origin_of(const Config& config, const HostMemory& memory) {
@@ -77,11 +79,9 @@ PlannedDevice planned_device(LoadedConfig& config) {
 }
 
 Rates device_rates(const PlannedDevice& device, const Config& config, std::int64_t vocab_size) {
-  if (device.card != nullptr) {
-    return card_rates(*device.card,
-                      device.target->compute_dtype(compute_dtype_named(config.dtype)));
-  }
-  return measure_rates(config, vocab_size, device.threads, device.available_bytes);
+  if (device.card != nullptr) return card_rates(*device.card);
+  return measure_rates(config, vocab_size, device.threads,
+                       std::min(device.available_bytes, device.budget.usable_bytes));
 }
 
 }  // namespace snug

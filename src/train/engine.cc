@@ -107,8 +107,7 @@ StepResult TrainingEngine::step(std::int64_t iteration, const BatchCallback& on_
 std::optional<double> TrainingEngine::evaluate(Split split, std::int64_t iteration,
                                                const BatchCallback& on_batch) {
   const BatchSource& source = split == Split::kTrain ? eval_train_ : eval_val_;
-  const std::int64_t sequences =
-      config_.eval_sequences > 0 ? config_.eval_sequences : config_.eval_iters * config_.batch_size;
+  const std::int64_t sequences = evaluated_sequences(config_);
   const std::int64_t size = config_.eval_batch_size, T = evaluate_.block_size;
   const std::int64_t batches = (sequences + size - 1) / size;
   StepContext context = context_at(iteration);

@@ -30,7 +30,7 @@ std::string changes_text(const std::vector<Change>& changes) {
   return text;
 }
 
-std::vector<std::string> apply_fix(LoadedConfig& config, const Fixes& fixes) {
+std::vector<std::string> apply_fix(LoadedConfig& config, const Fixes& fixes, bool on_card) {
   const auto fix = fix_to_apply(fixes, config.values);
   const bool nothing_fits = !fixes.fits_as_is && (!fix || !fix->fits);
   if (!fix || fix->changes.empty()) {
@@ -42,8 +42,9 @@ std::vector<std::string> apply_fix(LoadedConfig& config, const Fixes& fixes) {
   if (nothing_fits)
     lines.push_back("fit: nothing that keeps the effective batch fits; the smallest is");
   lines.push_back(reason(*fix));
-  lines.push_back(fix->same_result() ? "fit: the trained weights stay the same, bit for bit"
-                                     : "fit: the same training, rounded otherwise");
+  lines.push_back(!fix->same_result() ? "fit: the same training, rounded otherwise"
+                  : on_card           ? "fit: the same training"
+                                      : "fit: the trained weights stay the same, bit for bit");
   lines.push_back(
       fmt::format("fit: {}{}", changes_text(fix->changes), chosen_anew ? " (faster)" : ""));
   for (const Change& change : fix->changes) {

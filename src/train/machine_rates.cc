@@ -16,8 +16,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The products' rates settle at these sizes; bench/prediction holds the result against real runs.
-constexpr std::int64_t kWidth = 768, kContext = 512, kVocabulary = 2048, kRows = 1024;
+// A one-block model that is measured. The products' rates settle at these sizes; bench/fit_bench
+// holds the result against real runs.
+struct Limits {
+  std::int64_t width = 768, context = 512, vocabulary = 2048, rows = 1024;
+
+  bool can_shrink() const { return width > 16; }
+  void shrink() {
+    for (std::int64_t* limit : {&width, &context, &vocabulary, &rows}) *limit /= 2;
+  }
+};
 constexpr double kSecondsPerProgram = 0.15;
 constexpr int kMaxRepeats = 20;
 // Runs of the same program on a shared machine differ by this much (docs/benchmarks.md).
@@ -35,21 +43,20 @@ Sample& sample_of(Samples& samples, const Op& op) {
 }
 
 std::unique_ptr<RunPlan> one_block_run(const Config& config, std::int64_t vocab_size,
-                                       std::int64_t width_limit, std::int64_t rows,
-                                       const cpu::CpuTarget& target) {
+                                       const Limits& limits, const cpu::CpuTarget& target) {
   Config small = config;
-  const std::int64_t head_width = config.n_embd / config.n_head;
+  const std::int64_t head_width = std::min(config.n_embd / config.n_head, limits.width);
   small.n_layer = 1;
-  small.n_head = std::clamp<std::int64_t>(width_limit / head_width, 1, config.n_head);
+  small.n_head = std::clamp<std::int64_t>(limits.width / head_width, 1, config.n_head);
   small.n_embd = small.n_head * head_width;
-  small.block_size = small.eval_block_size = std::min(config.block_size, kContext);
-  small.batch_size = std::clamp<std::int64_t>(rows / small.block_size, 1, config.batch_size);
+  small.block_size = small.eval_block_size = std::min(config.block_size, limits.context);
+  small.batch_size = std::clamp<std::int64_t>(limits.rows / small.block_size, 1, config.batch_size);
   small.eval_batch_size = small.gradient_accumulation_steps = 1;
   small.checkpoint_blocks = 0;
   small.recompute_light = true;
   small.eval_only = false;
   auto run = std::make_unique<RunPlan>();
-  run->model = make_model_spec(small, std::min(vocab_size, kVocabulary));
+  run->model = make_model_spec(small, std::min(vocab_size, limits.vocabulary));
   run->program = build_training_program(run->model, training_shape(small), target);
   run->plan = make_plan(run->program);
   return run;
@@ -128,7 +135,11 @@ OpRate fit_rate(const Sample& large, const Sample& small) {
       rate.start_seconds = start;
     }
   }
-  (products ? rate.seconds_per_flop : rate.seconds_per_byte) = per_work;
+  if (products) {
+    rate.flop_seconds_f32 = rate.flop_seconds_bf16 = rate.flop_seconds_f16 = per_work;
+  } else {
+    rate.seconds_per_byte = per_work;
+  }
   return rate;
 }
 
@@ -137,14 +148,15 @@ OpRate fit_rate(const Sample& large, const Sample& small) {
 Rates measure_rates(const Config& config, std::int64_t vocab_size, int threads,
                     std::int64_t available_bytes) {
   const cpu::CpuTarget target(threads);
-  std::int64_t width = kWidth;
-  auto large = one_block_run(config, vocab_size, width, kRows, target);
-  while (large->plan.arena_bytes > available_bytes / 4 && width > 1) {
-    width /= 2;
-    large = one_block_run(config, vocab_size, width, kRows, target);
+  Limits limits;
+  auto large = one_block_run(config, vocab_size, limits, target);
+  while (large->plan.arena_bytes > available_bytes / 4 && limits.can_shrink()) {
+    limits.shrink();
+    large = one_block_run(config, vocab_size, limits, target);
   }
   const Samples of_large = measure(*large, config.dropout);
-  const auto small = one_block_run(config, vocab_size, width, 1, target);
+  limits.rows = 1;
+  const auto small = one_block_run(config, vocab_size, limits, target);
   const bool two_points = small->program.phase(PhaseKind::kMicroStep).batch_size <
                           large->program.phase(PhaseKind::kMicroStep).batch_size;
   const Samples of_small = two_points ? measure(*small, config.dropout) : of_large;

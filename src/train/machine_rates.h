@@ -7,8 +7,9 @@
 namespace snug {
 
 // Runs a one-block model of `config`'s width (768 at most), context (512 at most) and vocabulary
-// (2048 at most) for about a third of a second, in memory that is given back. Less memory than
-// `available_bytes` / 4 is taken, with a narrower model where that is little.
+// (2048 at most) for about a third of a second, in memory that is given back: at most
+// `available_bytes` / 4, or a few hundred KiB where that is less. With little memory the model is
+// narrower and its context shorter.
 Rates measure_rates(const Config& config, std::int64_t vocab_size, int threads,
                     std::int64_t available_bytes);
 

@@ -1,18 +1,13 @@
 #include "train/planning.h"
 
 #include "backend/cpu/cpu_target.h"
+#include "fit/planner.h"
 #include "program/sampling_program.h"
-#include "program/training_program.h"
 
 namespace snug {
 namespace {
 
 constexpr std::int64_t kGpt2Vocabulary = 50304;  // 50257 rounded up, nanoGPT's default
-
-void finish(RunPlan& run, const Target& target) {
-  run.plan = make_plan(run.program);
-  run.overhead_bytes = target.overhead_bytes(run.program);
-}
 
 }  // namespace
 
@@ -36,12 +31,8 @@ Vocabulary find_vocabulary(const Config& config) {
 }
 
 std::unique_ptr<RunPlan> plan_training(const Config& config, std::int64_t vocab_size, int threads) {
-  auto run = std::make_unique<RunPlan>();
   const cpu::CpuTarget target(threads);
-  run->model = make_model_spec(config, vocab_size);
-  run->program = build_training_program(run->model, training_shape(config), target);
-  finish(*run, target);
-  return run;
+  return Planner(target, vocab_size, Rates{}).plan(config);
 }
 
 std::unique_ptr<RunPlan> plan_sampling(const ModelSpec& model, std::int64_t window, int threads) {
@@ -53,7 +44,8 @@ std::unique_ptr<RunPlan> plan_sampling(const ModelSpec& model, std::int64_t wind
   auto run = std::make_unique<RunPlan>();
   run->model = model;
   run->program = build_sampling_program(run->model, window, compute, target);
-  finish(*run, target);
+  run->plan = make_plan(run->program);
+  run->overhead_bytes = target.overhead_bytes(run->program);
   return run;
 }
 

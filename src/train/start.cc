@@ -101,7 +101,7 @@ void fit_or_refuse(StartedRun& run, const PlannedDevice& device, const Vocabular
                         device_rates(device, config, vocabulary.size));
   Fixes fixes = find_fixes(planner, run.config, device.budget);
   if (config.fit || config.safest) {
-    run.state.fit_changes = apply_fix(run.config, fixes);
+    run.state.fit_changes = apply_fix(run.config, fixes, false);
     for (const std::string& line : run.state.fit_changes) console.line(line);
     run.plan = planner.plan(config);
     if (run.plan->total_bytes() <= device.budget.usable_bytes) return;
