@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 namespace snug {
@@ -66,6 +67,47 @@ class FirstFit {
   Packing packing_;
 };
 
+// Blocks that live all the time, such as weights: stacked under the others, as nothing can ever
+// share their place.
+class Bottom {
+ public:
+  explicit Bottom(const std::vector<Block>& blocks) : is_bottom_(blocks.size()) {
+    std::int32_t first = std::numeric_limits<std::int32_t>::max(), last = -1;
+    for (const Block& block : blocks) {
+      first = std::min(first, block.first);
+      last = std::max(last, block.last);
+    }
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      is_bottom_[i] = blocks[i].first == first && blocks[i].last == last;
+      if (is_bottom_[i]) {
+        offsets_.push_back(bytes_);
+        bytes_ += blocks[i].bytes;
+      } else {
+        others_.push_back(blocks[i]);
+      }
+    }
+  }
+
+  std::int64_t bytes() const { return bytes_; }
+  const std::vector<Block>& others() const { return others_; }
+
+  Packing under(const Packing& packing) const {
+    Packing whole;
+    whole.total_bytes = bytes_ + packing.total_bytes;
+    std::size_t mine = 0, other = 0;
+    for (const bool is_bottom : is_bottom_) {
+      whole.offset.push_back(is_bottom ? offsets_[mine++] : bytes_ + packing.offset[other++]);
+    }
+    return whole;
+  }
+
+ private:
+  std::vector<bool> is_bottom_;
+  std::vector<std::int64_t> offsets_;
+  std::int64_t bytes_ = 0;
+  std::vector<Block> others_;
+};
+
 }  // namespace
 
 Packing pack(const std::vector<Block>& blocks, std::int64_t lower_bound_bytes) {
@@ -88,13 +130,18 @@ Packing pack(const std::vector<Block>& blocks, std::int64_t lower_bound_bytes) {
         return area(a) > area(b);
       },
   };
+  // A pass takes quadratic time: of many blocks, one that is this near to the bound is the last.
+  constexpr std::size_t kManyBlocks = 4096;
+  const std::int64_t enough =
+      blocks.size() < kManyBlocks ? lower_bound_bytes : lower_bound_bytes + lower_bound_bytes / 500;
+  const Bottom bottom(blocks);
   Packing best;
   for (const Order& order : orders) {
-    Packing packing = FirstFit(blocks).run(order);
+    Packing packing = FirstFit(bottom.others()).run(order);
     if (best.offset.empty() || packing.total_bytes < best.total_bytes) best = std::move(packing);
-    if (best.total_bytes == lower_bound_bytes) break;
+    if (best.total_bytes + bottom.bytes() <= enough) break;
   }
-  return best;
+  return bottom.under(best);
 }
 
 }  // namespace snug

@@ -65,20 +65,16 @@ std::string effect_of(const Fix& fix, bool on_card) {
       return fmt::format("{}: {} sequences per update", text, fix.effective_batch);
     case Effect::kShorterContext:
       return fmt::format("{}: {} tokens", text, fix.config.block_size);
-    case Effect::kSmallerModel:
-      return fmt::format("{}: {:.1f}M parameters", text, static_cast<double>(fix.parameters) / 1e6);
     default:
       return text;
   }
 }
 
 Json fix_json(const Fix& fix, bool on_card) {
-  Json arguments = Json::array();
-  for (const Change& change : fix.changes) arguments.push_back(as_arguments({change}));
   return {{"saved", fix.saved_bytes},
           {"time", fix.time_ratio},
           {"effect", effect_of(fix, on_card)},
-          {"arguments", std::move(arguments)}};
+          {"arguments", as_arguments(fix.changes)}};
 }
 
 class PageData {
