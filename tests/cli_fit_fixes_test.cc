@@ -65,7 +65,7 @@ TEST_F(CliFitFixes, EverySplitOfTheEffectiveBatchIsThere) {
 TEST_F(CliFitFixes, ABatchThatCannotBeDividedIsSaid) {
   const Words prime = on_card({"--batch_size=13"});
   EXPECT_EQ(splits_of(plan(prime)), (std::map<int, int>{{1, 13}}));
-  expect_holds(plan_text(prime), {"13 sequences per update cannot be divided", "between 13 and 1",
+  expect_holds(plan_text(prime), {"13 sequences per update cannot be divided", "13 and 1; an",
                                   "an effective batch of 16 could"});
   const std::string even = plan_text(on_card({"--batch_size=12"}));
   EXPECT_EQ(even.find("cannot be divided"), std::string::npos) << even;
@@ -165,6 +165,11 @@ TEST_F(CliFitFixes, TheCommandsThatThePlanSuggestsRun) {
     const ProgramResult result = run(command + Words{"--max_iters=0"});
     EXPECT_EQ(result.exit_code, 0) << match[0] << "\n" << result.err;
   }
+}
+
+TEST_F(CliFitFixes, TheSafestSettingIsNotTalkedOutOf) {
+  const Json json = plan(long_context({"--safest"}));
+  EXPECT_TRUE(json.at("chosen").is_null()) << json.at("chosen");
 }
 
 TEST_F(CliFitFixes, ACardWithoutBfloat16IsPlannedInFloat16AndStaysSo) {

@@ -87,6 +87,16 @@ TEST_F(CliFitPage, APageThatCannotBeWrittenIsExitCode5AndNamed) {
   }
 }
 
+TEST_F(CliFitPage, ALinkIsFollowedAndADeviceIsWrittenTo) {
+  folder_.write("real.html", "old");
+  std::filesystem::create_symlink("real.html", path("link.html"));
+  ASSERT_EQ(run(Words{"plan"} + on_card({"--html=link.html"})).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link.html")));
+  EXPECT_GT(read("real.html").size(), 1000u);
+  EXPECT_EQ(run(Words{"plan"} + on_card({"--html=/dev/null"})).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
 TEST_F(CliFitPage, APageNeedsAName) {
   for (const Words& html : {Words{"--html"}, Words{"--html="}, Words{"--html", "plan.html"}}) {
     expect_error(run(Words{"plan"} + html + on_card()), 2, {"--html", "--html=plan.html"});
@@ -103,7 +113,7 @@ TEST_F(CliFitPage, LaterPageWins) {
 TEST_F(CliFitPage, CardsAreListed) {
   const ProgramResult text = run({"cards"});
   EXPECT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_EQ(lines_like(text.out, "rtx3060 +GeForce RTX 3060 +12\\.00 GiB .*").size(), 1u)
+  EXPECT_EQ(lines_like(text.out, "rtx3060 +12 .* 8\\.6  tensor-cores bf16 flash").size(), 1u)
       << text.out;
   const ProgramResult as_json = run({"cards", "--json"});
   const Json cards = Json::parse(as_json.out, nullptr, false);

@@ -84,7 +84,8 @@ TEST_F(CliFitPlan, ACardsBudgetAddsUp) {
   EXPECT_GT(context.at("low").get<std::int64_t>(), 0);
   EXPECT_LT(context.at("low").get<std::int64_t>(), context.at("high").get<std::int64_t>());
   expect_holds(plan_text(on_card({"--headroom=512MiB"})),
-               {"the GeForce RTX 3060 has", "display", "CUDA's context", "0.50 headroom"});
+               {"the GeForce RTX 3060 has", "display", "CUDA's context",
+                "0.50 GiB of it stay free as headroom"});
   // A share is one of the card's memory.
   const Json share = plan(on_card({"--memory_budget=50%"})).at("budget");
   EXPECT_EQ(share.at("usable_bytes"), bytes("memory_bytes") / 2);
@@ -93,7 +94,7 @@ TEST_F(CliFitPlan, ACardsBudgetAddsUp) {
 TEST_F(CliFitPlan, ThePhasesThatPeopleForgetAreInThePlan) {
   const Json json = plan(on_card());
   std::int64_t largest = 0;
-  for (const char* phase : {"load", "evaluate", "train", "update", "save", "sample"}) {
+  for (const char* phase : {"resume", "evaluate", "train", "update", "save", "sample"}) {
     const std::int64_t bytes = json.at("phases").at(phase);
     EXPECT_GT(bytes, 0) << phase;
     largest = std::max(largest, bytes);

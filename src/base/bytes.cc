@@ -64,6 +64,7 @@ std::optional<std::int64_t> parse_bytes(std::string_view text) {
 std::optional<double> parse_percent(std::string_view text) {
   if (!text.ends_with('%')) return std::nullopt;
   text.remove_suffix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
   double percent = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
   if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;

@@ -11,6 +11,15 @@
 namespace snug {
 namespace {
 
+std::vector<std::string> features_of(const Card& card) {
+  std::vector<std::string> features;
+  if (card.fp16_tflops > 1.5 * card.fp32_tflops) features.push_back("tensor-cores");
+  if (card.bf16_tflops > 0) features.push_back("bf16");
+  if (card.compute_capability >= 80) features.push_back("flash");
+  if (card.compute_capability >= 89) features.push_back("fp8");
+  return features;
+}
+
 void print_json() {
   auto json = nlohmann::ordered_json::array();
   for (const Card& card : all_cards()) {
@@ -25,7 +34,8 @@ void print_json() {
                     {"fp16_tflops", card.fp16_tflops},
                     {"fp32_tflops", card.fp32_tflops},
                     {"bandwidth_gbs", card.bandwidth_gbs},
-                    {"compute_capability", card.compute_capability}});
+                    {"compute_capability", card.compute_capability},
+                    {"features", features_of(card)}});
   }
   fmt::print("{}\n", json.dump(2));
 }
@@ -45,17 +55,18 @@ int cards_command(Arguments arguments) {
     print_json();
     return 0;
   }
-  fmt::print("{:<16} {:<28} {:>9} {:>6} {:>6} {:>6} {:>6} {:>5}\n", "card", "name", "memory",
-             "bf16", "fp16", "fp32", "GB/s", "cc");
+  fmt::print("{:<16} {:>4} {:>6} {:>6} {:>6} {:>6} {:>5}  features\n", "card", "GiB", "bf16",
+             "fp16", "fp32", "GB/s", "cc");
   for (const Card& card : all_cards()) {
-    fmt::print("{:<16} {:<28} {:>9} {:>6} {:>6.1f} {:>6.1f} {:>6.0f} {:>5.1f}\n", card.key,
-               card.name, format_bytes(card.memory_mib * kMiB),
+    fmt::print("{:<16} {:>4.0f} {:>6} {:>6.1f} {:>6.1f} {:>6.0f} {:>5.1f}  {}\n", card.key,
+               static_cast<double>(card.memory_mib) / 1024,
                card.bf16_tflops > 0 ? fmt::format("{:.1f}", card.bf16_tflops) : "no",
                card.fp16_tflops, card.fp32_tflops, card.bandwidth_gbs,
-               card.compute_capability / 10.0);
+               card.compute_capability / 10.0, fmt::join(features_of(card), " "));
   }
   fmt::print(
-      "\nTFLOP/s, dense, sums in float32; bandwidth of the memory; cc: compute capability.\n"
+      "\nTFLOP/s, dense, sums in float32; bandwidth of the memory; cc: compute capability;\n"
+      "flash: PyTorch's flash attention runs on it. --json has the names, too.\n"
       "snug plan config.py --card={}   plans for one; --memory_budget for any other.\n",
       all_cards().front().key);
   return 0;

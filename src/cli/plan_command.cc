@@ -17,6 +17,7 @@
 #include "train/device.h"
 #include "train/fitting.h"
 #include "train/planning.h"
+#include "train/resume.h"
 
 namespace snug {
 namespace {
@@ -62,10 +63,19 @@ void write_page(const std::string& path, const PlanReportInput& in, const Planne
     runs.push_back(planner.plan(fix.config));
     page.settings.push_back({fix.name, runs.back().get(), &fix});
   }
-  AtomicFile file(path);
-  file.append(plan_page(page));
-  file.stage();
-  file.publish();
+  write_file(path, plan_page(page));
+}
+
+// A run that goes on is planned as `train` plans it; where there is none yet, as the config says.
+std::optional<ResumePoint> resume_point(LoadedConfig& config) {
+  if (config.values.init_from != "resume") return std::nullopt;
+  const std::string out_dir = config.values.out_dir;
+  auto point = take_resume_point(CheckpointStore(out_dir, 1), config);
+  if (!point) {
+    config.notices.push_back(
+        fmt::format("{} holds no checkpoint to resume: the model is the config's", out_dir));
+  }
+  return point;
 }
 
 }  // namespace
@@ -75,11 +85,16 @@ int plan_command(Arguments arguments) {
   const bool json = take_flag(rest, "--json");
   const std::optional<std::string> html = take_html(rest);
   LoadedConfig config = load_config(Command::kPlan, rest);
+  const std::optional<ResumePoint> resume = resume_point(config);
   const PlannedDevice device = planned_device(config);
   const Vocabulary vocabulary = find_vocabulary(config.values);
   const Planner planner(*device.target, vocabulary.size,
                         device_rates(device, config.values, vocabulary.size));
   Fixes fixes = find_fixes(planner, config, device.budget);
+  if (resume && !fixes.fits_as_is) {
+    config.values.fit = config.values.fit || resume->fit;
+    config.values.safest = config.values.safest || resume->safest;
+  }
   if (config.values.fit || config.values.safest) {
     for (const std::string& line : apply_fix(config, fixes, device.card != nullptr))
       config.notices.push_back(line);
@@ -98,14 +113,15 @@ int plan_command(Arguments arguments) {
                               fixes,
                               rest,
                               wants_color(config.values)};
-  if (html) write_page(*html, input, planner);
   if (json) {
     fmt::print("{}", plan_json(input));
   } else {
     for (const std::string& notice : config.notices) fmt::print("{}\n", notice);
     fmt::print("{}", plan_text(input));
-    if (html) fmt::print("\n  The picture:   {}\n", *html);
   }
+  std::fflush(stdout);
+  if (html) write_page(*html, input, planner);
+  if (html && !json) fmt::print("\n  The picture:   {}\n", *html);
   return static_cast<int>(input.fits() ? ExitCode::kDone : ExitCode::kDoesNotFit);
 }
 

@@ -92,6 +92,10 @@ std::string check_memory_budget(const std::string& text) {
     return "a share of the memory is written as 80%, above 0% and up to 100%";
   }
   const auto bytes = parse_bytes(text);
+  const bool has_unit = !text.empty() && std::isalpha(static_cast<unsigned char>(text.back())) != 0;
+  if (bytes && *bytes > 0 && *bytes < kKiB && !has_unit) {
+    return fmt::format("{} is a number of bytes; write {}GiB", text, text);
+  }
   if (bytes && *bytes > 0) return "";
   return "write a size such as 12GiB or 800MiB, a share such as 80%, or auto";
 }

@@ -25,6 +25,27 @@ bool names_same_file(const std::string& path, int descriptor) {
          by_path.st_ino == by_descriptor.st_ino && by_path.st_dev == by_descriptor.st_dev;
 }
 
+// Returns false with errno set.
+bool write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = ::write(descriptor, bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(got));
+  }
+  return true;
+}
+
+void write_to_device(const std::filesystem::path& path, std::string_view text) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const bool written = descriptor >= 0 && write_all(descriptor, text);
+  const int reason = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (written) return;
+  throw DeviceError(
+      fmt::format("cannot write to {}: {}\nname a file", path.string(), std::strerror(reason)));
+}
+
 // Makes a rename durable. Not every file system can, and the rename has happened: errors pass.
 void sync_directory_of(const std::string& path) {
   std::filesystem::path parent = std::filesystem::path(path).parent_path();
@@ -74,14 +95,8 @@ void AtomicFile::append(std::string_view bytes) {
 }
 
 void AtomicFile::flush() {
-  std::size_t done = 0;
-  while (done < buffer_.size()) {
-    const ssize_t got = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail("cannot write");
-    done += static_cast<std::size_t>(got);
-    written_bytes_ += got;
-  }
+  if (!write_all(descriptor_, buffer_)) fail("cannot write");
+  written_bytes_ += static_cast<std::int64_t>(buffer_.size());
   buffer_.clear();
 }
 
@@ -99,10 +114,24 @@ void AtomicFile::publish() {
 void AtomicFile::fail(const char* what) const {
   const int reason = errno;
   const bool full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+  const std::string done =
+      written_bytes_ > 0 ? fmt::format("{} were written; ", format_bytes(written_bytes_)) : "";
   throw DeviceError(fmt::format(
-      "{} {}: {}\n{} were written; {}\n{}", what, path_, std::strerror(reason),
-      format_bytes(written_bytes_), "what stood there before is untouched",
+      "{} {}: {}\n{}what stood there before is untouched\n{}", what, path_, std::strerror(reason),
+      done,
       full ? "free some space or choose another folder" : "check the folder and its permissions"));
+}
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  const bool is_file = !std::filesystem::exists(status) || is_regular_file(status);
+  if (!is_file && !is_directory(status)) return write_to_device(path, text);
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  AtomicFile file(is_symlink(std::filesystem::symlink_status(path)) && !error ? real : path);
+  file.append(text);
+  file.stage();
+  file.publish();
 }
 
 void create_output_directory(const std::filesystem::path& directory) {

@@ -38,6 +38,10 @@ class AtomicFile {
   bool published_ = false;
 };
 
+// Writes `text` to `path`: a file appears whole or not at all, the one that a link leads to, and a
+// device or pipe is written to as it is. Throws DeviceError.
+void write_file(const std::filesystem::path& path, std::string_view text);
+
 // Makes `directory` and its parents; throws DeviceError when it cannot.
 void create_output_directory(const std::filesystem::path& directory);
 

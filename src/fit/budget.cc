@@ -37,16 +37,16 @@ Budget card_budget(const Card& card, const std::string& memory_budget,
                    const std::string& headroom) {
   Budget budget;
   budget.memory_bytes = card.reported_mib * kMiB;
-  if (memory_budget == "auto") {
-    budget.origin = card.name;
-    budget.display_bytes = display_bytes(card);
-    budget.context = cuda_context(card);
-    budget.usable_bytes = std::max<std::int64_t>(
-        0, budget.memory_bytes - budget.display_bytes - budget.context.high_bytes);
-  } else {
-    budget.origin = "memory_budget";
-    budget.usable_bytes = share_or_bytes(memory_budget, budget.memory_bytes, "memory_budget");
-  }
+  budget.context = cuda_context(card);
+  budget.display_bytes = memory_budget == "auto" ? display_bytes(card) : 0;
+  const std::int64_t most = std::max<std::int64_t>(
+      0, budget.memory_bytes - budget.display_bytes - budget.context.high_bytes);
+  const std::int64_t wanted =
+      memory_budget == "auto" ? most
+                              : share_or_bytes(memory_budget, budget.memory_bytes, "memory_budget");
+  budget.origin = wanted < most ? "memory_budget" : card.name;
+  budget.usable_bytes = std::min(wanted, most);
+  if (wanted < most) budget.context = {};  // what is left beside it holds the context
   leave_headroom(budget, headroom);
   return budget;
 }

@@ -22,10 +22,12 @@ std::optional<Found> find_best(Search& search, const Planner& planner, const Loa
   return std::nullopt;
 }
 
-// The milder effect first, fitting before not fitting, then the faster, then the smaller.
+// The milder effect first, what helps before what does not, fitting before not fitting, then the
+// faster, then the smaller.
 void rank(std::vector<Fix>& fixes) {
   const auto place = [](const Fix& f) {
-    return std::make_tuple(f.effect, !f.fits, f.fits ? f.time_ratio : 0.0, f.total_bytes);
+    return std::make_tuple(f.effect, !f.helps(), !f.fits, f.fits ? f.time_ratio : 0.0,
+                           f.total_bytes);
   };
   std::stable_sort(fixes.begin(), fixes.end(),
                    [&](const Fix& a, const Fix& b) { return place(a) < place(b); });
@@ -63,8 +65,9 @@ Fixes find_fixes(const Planner& planner, const LoadedConfig& loaded, const Budge
   fixes.safest = maker.make(search.smallest().config, Effect::kSame, "safest");
   fixes.safest_largest = largest_part(*planner.plan(fixes.safest.config));
   const auto best = find_best(search, planner, loaded, grid, budget.usable_bytes);
-  const bool worth = best && (!fixes.fits_as_is ||
-                              best->iteration_seconds < maker.seconds() * (1 - kWorthChanging));
+  const bool faster =
+      best && !config.safest && best->iteration_seconds < maker.seconds() * (1 - kWorthChanging);
+  const bool worth = best && (!fixes.fits_as_is || faster);
   if (worth) {
     const bool rounded = best->config.optimizer_dtype != config.optimizer_dtype ||
                          best->config.dtype != config.dtype;
@@ -78,9 +81,6 @@ Fixes find_fixes(const Planner& planner, const LoadedConfig& loaded, const Budge
     for (Fix& fix : fixes.ranked) fix.name = fmt::format("safest, {}", fix.name);
     fixes.ranked.push_back(fixes.safest);
   }
-  // What neither saves bytes nor time is no fix.
-  std::erase_if(fixes.ranked,
-                [](const Fix& f) { return f.saved_bytes <= 0 && f.time_ratio > 0.99; });
   rank(fixes.ranked);
   if (fixes.chosen) {
     std::erase_if(fixes.ranked, [&](const Fix& f) { return same_settings(f, *fixes.chosen); });

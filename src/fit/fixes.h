@@ -33,6 +33,8 @@ struct Fix {
   std::int64_t parameters;
   bool fits;
 
+  // Saves bytes or time.
+  bool helps() const { return saved_bytes > 0 || time_ratio < 0.99; }
   // The trained weights cannot change.
   bool same_result() const { return effect == Effect::kSame || effect == Effect::kEvaluation; }
 };

@@ -199,6 +199,9 @@ TEST(BudgetTest, CardLessDisplayContextAndHeadroom) {
   EXPECT_EQ(budget.headroom_bytes, before / 10);
   EXPECT_EQ(budget.usable_bytes, before - before / 10);
   EXPECT_EQ(card_budget(card, "50%", "0%").usable_bytes, card.reported_mib * kMiB / 2);
+  // No budget makes a card larger.
+  EXPECT_EQ(card_budget(card, "50GiB", "0%").usable_bytes,
+            budget.memory_bytes - budget.context.high_bytes);
   EXPECT_EQ(card_budget(card, "8GiB", "1GiB").usable_bytes, 7 * kGiB);
   EXPECT_EQ(plain_budget(kGiB, "x", "1GiB").usable_bytes, 0);
   EXPECT_THROW(plain_budget(kGiB, "x", "2GiB"), ConfigError);

@@ -34,6 +34,23 @@ double traffic_of(const Program& program, const Op& op) {
   }
 }
 
+// A chunk goes through its own rows of what has one per token, and through all of the rest.
+double chunked_traffic(const Program& program, const Op& op, std::int64_t row_count,
+                       double chunks) {
+  double bytes = 0;
+  for (const auto* ids : {&op.reads, &op.writes}) {
+    for (const TensorId id : *ids) {
+      if (id == kNoTensor) continue;
+      const Tensor& tensor = program.tensor(id);
+      const int rank = tensor.shape.rank();
+      const std::int64_t first = rank > 0 ? tensor.shape[0] : 1;
+      const bool by_rows = first == row_count || (rank > 1 && first * tensor.shape[1] == row_count);
+      bytes += static_cast<double>(tensor.byte_count()) * (by_rows ? 1 : chunks);
+    }
+  }
+  return bytes;
+}
+
 double last_extent(const Program& program, TensorId id) {
   const Shape& shape = program.tensor(id).shape;
   return static_cast<double>(shape[shape.rank() - 1]);
@@ -72,7 +89,7 @@ Work work_of(const Program& program, const Phase& phase, const Op& op) {
   work.bytes = traffic_of(program, op);
   if (op.chunk_rows > 0) {
     work.starts = std::ceil(rows / static_cast<double>(op.chunk_rows));
-    work.bytes *= work.starts;
+    work.bytes = chunked_traffic(program, op, row_count, work.starts);
   }
   switch (op.kind) {
     case OpKind::kLinear:

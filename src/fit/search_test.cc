@@ -109,6 +109,22 @@ TEST(SearchRestsOn, NeedThatGrowsWithTheBatch) {
   }
 }
 
+// A larger batch does the same per token: no op goes through more than its rows.
+TEST(SearchRestsOn, TimeThatGrowsWithTheBatchAndNoFaster) {
+  const PretendTarget target;
+  const Planner planner(target, kVocabulary, pretend_rates());
+  const auto seconds_per_sequence = [&](std::int64_t batch) {
+    Config config =
+        small_loaded({"--n_embd=256", "--block_size=512", "--gradient_accumulation_steps=1"})
+            .values;
+    config.batch_size = config.eval_batch_size = batch;
+    return planner.iteration_seconds(config) / static_cast<double>(batch);
+  };
+  EXPECT_LE(seconds_per_sequence(256), seconds_per_sequence(64));
+  EXPECT_LE(seconds_per_sequence(4096), seconds_per_sequence(256));
+  EXPECT_GT(seconds_per_sequence(4096), 0.5 * seconds_per_sequence(256));
+}
+
 TEST(Search, DivisorsAreAllAndRising) {
   EXPECT_EQ(divisors(1), (std::vector<std::int64_t>{1}));
   EXPECT_EQ(divisors(12), (std::vector<std::int64_t>{1, 2, 3, 4, 6, 12}));

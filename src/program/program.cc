@@ -73,7 +73,7 @@ std::string_view name_of(OpKind kind) {
 std::string_view name_of(PhaseKind kind) {
   switch (kind) {
     case PhaseKind::kLoad:
-      return "load";
+      return "resume";
     case PhaseKind::kEvaluate:
       return "evaluate";
     case PhaseKind::kBeginIteration:

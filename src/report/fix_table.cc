@@ -68,25 +68,29 @@ std::string effect_text(Effect effect, bool on_card) {
 
 std::string fix_table(const Fixes& all, std::size_t most, bool on_card, bool color) {
   const std::vector<Fix>& fixes = all.ranked;
-  const std::size_t shown = std::min(std::max(most, all.chosen_at.value_or(0) + 1), fixes.size());
+  const auto helping = static_cast<std::size_t>(
+      std::count_if(fixes.begin(), fixes.end(), [](const Fix& fix) { return fix.helps(); }));
+  std::size_t shown = 0;
   std::int64_t largest = 0;
   for (const Fix& fix : fixes) largest = std::max(largest, fix.total_bytes);
   const auto amount = largest >= kGiB ? gib : mib;
   std::string text =
       fmt::format("  Fixes, best first{:>{}} {:>5} {:>6} {:>6} {:>5}  result\n", "",
                   kNameColumns - 11, "batch", largest >= kGiB ? "GiB" : "MiB", "saved", "time");
-  for (std::size_t i = 0; i < shown; ++i) {
+  for (std::size_t i = 0; i < fixes.size(); ++i) {
     const Fix& fix = fixes[i];
+    if (!fix.helps() || (shown >= most && i > all.chosen_at.value_or(0))) continue;
+    ++shown;
     const auto [first, rest] = in_two_lines(fix.name);
     text += fmt::format(
         "{} {} {:>2}  {} {:>5} {:>6} {:>6} {:>5}  {}\n", i == all.chosen_at ? "▸" : " ",
-        fix.fits ? paint(color, "32", "✔") : paint(color, "31", "✘"), i + 1,
+        fix.fits ? paint(color, "32", "✔") : paint(color, "31", "✘"), shown,
         padded(first, kNameColumns), fix.effective_batch, amount(fix.total_bytes),
         amount(fix.saved_bytes), time_text(fix.time_ratio), effect_text(fix.effect, on_card));
     if (!rest.empty()) text += fmt::format("        {}\n", rest);
   }
-  if (shown < fixes.size()) {
-    text += fmt::format("        {} more with --json or --html\n", fixes.size() - shown);
+  if (shown < helping) {
+    text += fmt::format("        {} more with --json or --html\n", helping - shown);
   }
   return text;
 }
@@ -124,8 +128,8 @@ std::string split_note(const Config& config) {
   });
   if (between || config.batch_size <= 2) return "";
   return fmt::format(
-      "  {} sequences per update cannot be divided into equal micro-batches between {} and 1;\n"
-      "  an effective batch of {} could\n",
+      "  {} sequences per update cannot be divided: no equal micro-batch lies between\n"
+      "  {} and 1; an effective batch of {} could\n",
       effective, config.batch_size, (effective + 3) / 4 * 4);
 }
 

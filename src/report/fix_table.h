@@ -8,8 +8,9 @@
 
 namespace snug {
 
-// At most `most` rows, or as many as the chosen one needs; a last line says how many were left out.
-// `on_card`: what keeps the result is called the same training, as no card has confirmed the bits.
+// Fixes that help, at most `most` rows, or as many as the chosen one needs; a last line says how
+// many were left out. `on_card`: what keeps the result is called the same training, as no card has
+// confirmed the bits.
 std::string fix_table(const Fixes& fixes, std::size_t most, bool on_card, bool color);
 
 // "same bits", "rounds otherwise", ...

@@ -43,16 +43,23 @@ std::string budget_parts(const Budget& budget) {
     parts.push_back(fmt::format("{} for CUDA's context ({} to {})", gib(budget.context.high_bytes),
                                 gib(budget.context.low_bytes), gib(budget.context.high_bytes)));
   }
-  if (budget.headroom_bytes > 0) parts.push_back(gib(budget.headroom_bytes) + " headroom");
-  if (parts.empty()) return "";
+  const std::string headroom =
+      budget.headroom_bytes > 0
+          ? fmt::format("  {} GiB of it stay free as headroom\n", gib(budget.headroom_bytes))
+          : "";
+  if (parts.empty()) return headroom;
   const std::int64_t whole = budget.usable_bytes + budget.headroom_bytes + budget.display_bytes +
                              budget.context.high_bytes;
-  return fmt::format("  {} GiB less {}\n", gib(whole), fmt::join(parts, ", "));
+  return fmt::format("  {} GiB less {}\n{}", gib(whole), fmt::join(parts, ", "), headroom);
 }
 
 std::string verdict(const PlanReportInput& in) {
-  const std::string need = format_bytes(in.training.total_bytes());
-  const std::string have = format_bytes(in.budget.usable_bytes);
+  std::string need = format_bytes(in.training.total_bytes());
+  std::string have = format_bytes(in.budget.usable_bytes);
+  if (need == have && !in.fits()) {
+    need = fmt::format("{} B", with_thousands(in.training.total_bytes()));
+    have = fmt::format("{} B", with_thousands(in.budget.usable_bytes));
+  }
   const char* words = "Fits.";
   const char* paint_code = "1;32";
   const Verdict verdict = verdict_of(in.training.total_bytes(), in.budget);
@@ -78,12 +85,12 @@ std::string subject(const PlanReportInput& in) {
   const Config& c = in.config.values;
   const ModelSpec& m = in.training.model;
   return fmt::format(
-      "  {:.2f}M parameters · {} layers × {} · {} × {} tokens · {}\n"
+      "  {:.2f}M parameters · {} {} × {} · {} × {} tokens · {}\n"
       "  effective batch {} ({} × {})\n  vocabulary {} ({})\n",
-      static_cast<double>(m.reported_parameter_count()) / 1e6, m.n_layer, m.n_embd, c.batch_size,
-      c.block_size, name_of(compute_dtype(in.training)),
-      c.batch_size * c.gradient_accumulation_steps, c.batch_size, c.gradient_accumulation_steps,
-      m.vocab_size, in.vocabulary_origin);
+      static_cast<double>(m.reported_parameter_count()) / 1e6, m.n_layer,
+      m.n_layer == 1 ? "layer" : "layers", m.n_embd, c.batch_size, c.block_size,
+      name_of(compute_dtype(in.training)), c.batch_size * c.gradient_accumulation_steps,
+      c.batch_size, c.gradient_accumulation_steps, m.vocab_size, in.vocabulary_origin);
 }
 
 std::string loss_note(const RunPlan& run) {
@@ -93,7 +100,7 @@ std::string loss_note(const RunPlan& run) {
   const auto head = std::find_if(step.ops.begin(), step.ops.end(),
                                  [](const Op& op) { return op.chunk_rows > 0; });
   if (head == step.ops.end() || head->chunk_rows >= rows) return "";
-  return fmt::format("  {} of {} rows at once; whole: {}", with_thousands(head->chunk_rows),
+  return fmt::format("  {} of {} rows; whole {}", with_thousands(head->chunk_rows),
                      with_thousands(rows),
                      format_bytes(rows * run.model.vocab_size * size_of(compute_dtype(run))));
 }
@@ -137,8 +144,10 @@ std::string phase_rows(const PlanReportInput& in) {
   return text + "\n";
 }
 
-// "h.7.mlp.fc" and its like in other layers are one row: "h.*.mlp.fc".
-std::string without_layer(const std::string& name) {
+// "transformer.h.7.mlp.fc" and its like in other layers are one row: "h.*.mlp.fc".
+std::string without_layer(std::string name) {
+  constexpr std::string_view kPrefix = "transformer.";
+  if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
   const std::size_t at = name.find("h.");
   if (at == std::string::npos || (at > 0 && name[at - 1] != '.')) return name;
   const std::size_t end = name.find('.', at + 2);
@@ -197,7 +206,7 @@ std::string time_rows(const PlanReportInput& in) {
                         tokens(t.high), tokens(t.low));
   }
   text += fmt::format("    evaluation {}", range(t.evaluation_seconds));
-  if (t.iteration_seconds > 0) {
+  if (t.iteration_seconds > 0 && in.config.values.max_iters > 0) {
     text += fmt::format(", all {} iterations {}", with_thousands(in.config.values.max_iters),
                         range(t.run_seconds));
   }

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/cpu_target.h"
 #include "backend/cuda/cuda_target.h"
+#include "base/bytes.h"
 #include "base/error.h"
 #include "config/fields.h"
 #include "config/pretrained.h"
@@ -67,9 +68,28 @@ PlannedDevice processor(const Config& config) {
   return device;
 }
 
+PlannedDevice processor_now(const Config& config) {
+  PlannedDevice device = processor(config);
+  // A plan's total holds what this process has already.
+  const std::int64_t most = device.available_bytes + resident_bytes();
+  if (device.budget.usable_bytes > most) {
+    device.budget.usable_bytes = most;
+    device.budget.origin = "available now, less than the memory_budget";
+  }
+  return device;
+}
+
 PlannedDevice planned_device(LoadedConfig& config) {
   const Card* card = card_of(config);
-  if (card == nullptr) return processor(config.values);
+  if (card == nullptr) {
+    PlannedDevice device = processor(config.values);
+    if (device.budget.usable_bytes > device.available_bytes) {
+      config.notices.push_back(
+          fmt::format("planned for a larger machine: of this one's memory {} is available now",
+                      format_bytes(device.available_bytes)));
+    }
+    return device;
+  }
   settle_dtype(config, *card);
   PlannedDevice device;
   device.card = card;

@@ -25,6 +25,9 @@ PlannedDevice planned_device(LoadedConfig& config);
 // The processor, whatever card the config names: where `train` runs.
 PlannedDevice processor(const Config& config);
 
+// The same for a run that starts now: no more than is available, whatever memory_budget says.
+PlannedDevice processor_now(const Config& config);
+
 // A card's from its figures; the processor's are measured, which takes a third of a second.
 Rates device_rates(const PlannedDevice& device, const Config& config, std::int64_t vocab_size);
 

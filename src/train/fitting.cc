@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/bytes.h"
 #include "config/fields.h"
 
@@ -10,8 +12,9 @@ namespace {
 
 std::string reason(const Fix& fix) {
   const double percent = (fix.time_ratio - 1) * 100;
-  const std::string time = percent >= 0 ? fmt::format("{:.0f}% more time", percent)
-                                        : fmt::format("{:.0f}% less time", -percent);
+  const std::string time = std::fabs(percent) < 0.5 ? "the same time"
+                           : percent > 0            ? fmt::format("{:.0f}% more time", percent)
+                                                    : fmt::format("{:.0f}% less time", -percent);
   const std::string memory = fix.saved_bytes >= 0
                                  ? fmt::format("{} less", format_bytes(fix.saved_bytes))
                                  : fmt::format("{} more", format_bytes(-fix.saved_bytes));

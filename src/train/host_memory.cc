@@ -130,15 +130,10 @@ std::int64_t resident_bytes() { return kib_line("/proc/self/status", "VmRSS").va
 
 std::int64_t budget_bytes(const std::string& text, const HostMemory& memory) {
   if (text == "auto") return memory.available_bytes;
-  if (!text.empty() && text.back() == '%') {
-    char* end = nullptr;
-    const double percent = std::strtod(text.c_str(), &end);
-    if (end == text.c_str() + text.size() - 1 && percent > 0 && percent <= 100) {
-      return static_cast<std::int64_t>(static_cast<double>(memory.total_bytes) * percent / 100);
-    }
-  } else if (const auto bytes = parse_bytes(text)) {
-    return *bytes;
+  if (const auto percent = parse_percent(text); percent && *percent > 0 && *percent <= 100) {
+    return static_cast<std::int64_t>(static_cast<double>(memory.total_bytes) * *percent / 100);
   }
+  if (const auto bytes = parse_bytes(text)) return *bytes;
   throw ConfigError(fmt::format(
       "memory_budget = '{}' is not an amount of memory\nwrite 12GiB, 800MiB, 80% or auto", text));
 }

@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint_store.h"
 #include "data/char_tokenizer.h"
 #include "report/refusal.h"
+#include "train/device.h"
 #include "train/generate.h"
 #include "train/host_memory.h"
 #include "train/start.h"
@@ -99,7 +100,7 @@ void sample(LoadedConfig config) {
   const int threads = cpu::use_threads(settings.threads);
   const auto run =
       plan_sampling(make_model_spec(settings, settings.vocab_size), settings.block_size, threads);
-  const Budget budget = plain_budget(budget_bytes(settings.memory_budget, host_memory()), "", "0%");
+  const Budget budget = processor_now(settings).budget;
   if (run->total_bytes() > budget.usable_bytes) throw does_not_fit(*run, budget);
   const std::unique_ptr<Generator> generator = load_generator(store, *run);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -12,6 +11,7 @@
 #include "train/fitting.h"
 #include "train/gemm_peak.h"
 #include "train/metrics.h"
+#include "train/resume.h"
 
 namespace snug {
 namespace {
@@ -23,42 +23,12 @@ void set_aside_earlier_run(CheckpointStore& store, const std::string& out_dir, C
   console.line(fmt::format("{} held an earlier run: it is kept in {}", out_dir, aside->string()));
 }
 
-// What an earlier --fit did is said again; it fits again unless told otherwise, as the memory that
-// is free now may be another.
-void take_fit(const Config& before, const std::vector<std::string>& changes, LoadedConfig& config) {
-  for (const std::string& line : changes) {
-    config.notices.push_back(fmt::format("when this run started, {}", line));
-  }
-  if (config.is_set("fit") || config.is_set("safest")) return;
-  config.values.fit = before.fit;
-  config.values.safest = before.safest;
-}
-
-// Leaves in run.config what the resumed run will use, and says in its notices what that changes.
-void find_resume_point(StartedRun& run) {
-  const Config& now = run.config.values;
-  const auto found = run.store->peek();
-  if (!found) {
-    throw DataError(fmt::format(
-        "nothing to resume from: {} holds no checkpoint\n"
-        "a checkpoint is saved at every evaluation after iteration 0, and when a run is stopped\n"
-        "check --out_dir, or start anew with --init_from=scratch{}",
-        now.out_dir, earlier_run_note(now.out_dir)));
-  }
-  run.state = found->state;
-  run.resumed = true;
-  const Config before = config_from_json(found->state.config_json);
-  take_model_keys(found->state.config_json, run.config);
-  take_fit(before, found->state.fit_changes, run.config);
-  const auto sequences = [](const Config& c) {
-    return c.batch_size * c.gradient_accumulation_steps;
-  };
-  if (sequences(before) != sequences(now) || before.seed != now.seed) {
-    run.config.notices.push_back(fmt::format(
-        "the effective batch was {} with seed {}, now it is {} with seed {}: training goes on, "
-        "but not as it would have",
-        sequences(before), before.seed, sequences(now), now.seed));
-  }
+DataError nothing_to_resume(const std::string& out_dir) {
+  return DataError(fmt::format(
+      "nothing to resume from: {} holds no checkpoint\n"
+      "a checkpoint is saved at every evaluation after iteration 0, and when a run is stopped\n"
+      "check --out_dir, or start anew with --init_from=scratch{}",
+      out_dir, earlier_run_note(out_dir)));
 }
 
 void say_device(const Config& config, Console& console) {
@@ -101,8 +71,9 @@ void fit_or_refuse(StartedRun& run, const PlannedDevice& device, const Vocabular
                         device_rates(device, config, vocabulary.size));
   Fixes fixes = find_fixes(planner, run.config, device.budget);
   if (config.fit || config.safest) {
-    run.state.fit_changes = apply_fix(run.config, fixes, false);
-    for (const std::string& line : run.state.fit_changes) console.line(line);
+    const std::vector<std::string> lines = apply_fix(run.config, fixes, false);
+    for (const std::string& line : lines) console.line(line);
+    remember_fit(run.state, lines, run.resume.has_value());
     run.plan = planner.plan(config);
     if (run.plan->total_bytes() <= device.budget.usable_bytes) return;
     fixes = find_fixes(planner, run.config, device.budget);
@@ -111,11 +82,17 @@ void fit_or_refuse(StartedRun& run, const PlannedDevice& device, const Vocabular
 }
 
 void plan_within_budget(StartedRun& run, const Vocabulary& vocabulary, Console& console) {
-  const Config& config = run.config.values;
-  const PlannedDevice device = processor(config);
+  Config& config = run.config.values;
+  const PlannedDevice device = processor_now(config);
   run.plan = plan_training(config, vocabulary.size, device.threads);
   const bool fits = run.plan->total_bytes() <= device.budget.usable_bytes;
-  if (!fits || config.fit || config.safest) fit_or_refuse(run, device, vocabulary, console);
+  const bool fits_again = run.resume && (run.resume->fit || run.resume->safest);
+  if (fits_again) {
+    config.fit = run.resume->fit;
+    config.safest = run.resume->safest;
+  }
+  const bool asked = (config.fit || config.safest) && !fits_again;
+  if (!fits || asked) fit_or_refuse(run, device, vocabulary, console);
   announce(run, vocabulary, device.budget.usable_bytes, console);
 }
 
@@ -150,7 +127,7 @@ void require_work_left(const Config& config, const TrainingState& state) {
 }
 
 void load_or_initialize(StartedRun& run, Console& console) {
-  if (!run.resumed) {
+  if (!run.resume) {
     console.line("Initializing a new model from scratch");
     run.engine->initialize();
     return;
@@ -161,18 +138,12 @@ void load_or_initialize(StartedRun& run, Console& console) {
   require_work_left(run.config.values, loaded.state);
   console.line(
       fmt::format("continuing at iteration {} from {}", loaded.state.iteration, loaded.folder));
-  std::vector<std::string> fitted_now = std::move(run.state.fit_changes);
+  std::vector<std::string> fits = std::move(run.state.fit_changes);
   run.state = loaded.state;
-  if (!fitted_now.empty()) run.state.fit_changes = std::move(fitted_now);
+  run.state.fit_changes = std::move(fits);
 }
 
 }  // namespace
-
-std::string earlier_run_note(const std::string& out_dir) {
-  int number = 0;
-  while (std::filesystem::exists(fmt::format("{}/earlier-{}", out_dir, number + 1))) ++number;
-  return number == 0 ? "" : fmt::format(" (an earlier run is in {}/earlier-{})", out_dir, number);
-}
 
 void require_device(const Config& config) {
   if (!config.card.empty()) {
@@ -188,29 +159,6 @@ void require_device(const Config& config) {
                   config.device));
 }
 
-void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& config) {
-  const Config saved = config_from_json(checkpoint_config_json);
-  Origin from_checkpoint;
-  from_checkpoint.kind = Origin::Kind::kCheckpoint;
-  const auto take = [&](const char* key, auto& now, auto before) {
-    if (config.is_set(key) && now != before) {
-      config.notices.push_back(
-          fmt::format("{} = {} comes from the checkpoint, not {}", key, before, now));
-    }
-    now = before;
-    config.origins[key] = from_checkpoint;
-  };
-  Config& now = config.values;
-  take("n_layer", now.n_layer, saved.n_layer);
-  take("n_head", now.n_head, saved.n_head);
-  take("n_embd", now.n_embd, saved.n_embd);
-  take("block_size", now.block_size, saved.block_size);
-  take("bias", now.bias, saved.bias);
-  take("vocab_size", now.vocab_size, saved.vocab_size);
-  take("optimizer_dtype", now.optimizer_dtype, saved.optimizer_dtype);
-  resolve(config);
-}
-
 StartedRun start_training(LoadedConfig config, Console& console) {
   StartedRun run;
   run.config = std::move(config);
@@ -218,12 +166,16 @@ StartedRun start_training(LoadedConfig config, Console& console) {
   run.store = std::make_unique<CheckpointStore>(settings.out_dir,
                                                 static_cast<int>(settings.keep_checkpoints));
   require_device(settings);
-  if (settings.init_from == "resume") find_resume_point(run);
+  if (settings.init_from == "resume") {
+    run.resume = take_resume_point(*run.store, run.config);
+    if (!run.resume) throw nothing_to_resume(settings.out_dir);
+    run.state = run.resume->state;
+  }
   for (const std::string& notice : run.config.notices) console.line(notice);
   say_device(settings, console);
 
   Vocabulary vocabulary = find_vocabulary(settings);
-  if (run.resumed) vocabulary.origin = "the checkpoint's";
+  if (run.resume) vocabulary.origin = "the checkpoint's";
   run.config.values.vocab_size = vocabulary.size;
   if (vocabulary.meta && vocabulary.meta->vocab_size == vocabulary.size) {
     run.entropy_floor = vocabulary.meta->entropy_floor;
@@ -234,7 +186,7 @@ StartedRun start_training(LoadedConfig config, Console& console) {
   if (!settings.eval_only) claim_out_dir(run);
   run.engine =
       std::make_unique<TrainingEngine>(settings, *run.plan, *run.train_tokens, *run.val_tokens);
-  if (!run.resumed && !settings.eval_only) {
+  if (!run.resume && !settings.eval_only) {
     set_aside_earlier_run(*run.store, settings.out_dir, console);
   }
   run.peak_flops = measure_gemm_peak(run.engine->executor().arena());

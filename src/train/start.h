@@ -6,11 +6,11 @@
 #include <memory>
 #include <optional>
 
-#include "checkpoint/checkpoint_store.h"
 #include "config/config.h"
 #include "train/console.h"
 #include "train/engine.h"
 #include "train/planning.h"
+#include "train/resume.h"
 
 namespace snug {
 
@@ -21,19 +21,13 @@ struct StartedRun {
   std::unique_ptr<CheckpointStore> store;
   std::unique_ptr<TrainingEngine> engine;
   TrainingState state;  // iteration 0, or where the checkpoint stood
-  bool resumed = false;
+  std::optional<ResumePoint> resume;
   double peak_flops = 0;
   std::optional<double> entropy_floor;  // nats per token that no model can beat
 };
 
 // Locks out_dir for as long as the StartedRun lives; with eval_only it is read and nothing more.
 StartedRun start_training(LoadedConfig config, Console& console);
-
-// Takes the keys that make the model from a checkpoint's config, as nanoGPT's resume does.
-void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& config);
-
-// Where a run lies that was set aside in out_dir, for messages that find nothing in it; or "".
-std::string earlier_run_note(const std::string& out_dir);
 
 // Throws DeviceError, which names the way out, for a device or card that cannot be used.
 void require_device(const Config& config);

@@ -277,7 +277,7 @@ class TrainLoop {
   UtilizationMeter meter_;
   StopSignal stop_;
   TrainingState state_;
-  std::int64_t saved_iteration_ = run_.resumed ? run_.state.iteration : -1;
+  std::int64_t saved_iteration_ = run_.resume ? run_.state.iteration : -1;
   std::int64_t local_iteration_ = 0;
   double last_loss_ = NAN, last_val_loss_ = NAN, step_seconds_ = 0;
 };

@@ -1,0 +1,32 @@
+// What a checkpoint decides about the run that goes on from it.
+#pragma once
+
+#include <optional>
+
+#include "checkpoint/checkpoint_store.h"
+#include "config/config.h"
+
+namespace snug {
+
+struct ResumePoint {
+  TrainingState state;
+  // As the run was started, unless they are set anew: where it does not fit as it is, it is fitted
+  // again, as the memory that is free now may be another.
+  bool fit = false, safest = false;
+};
+
+// Takes the model from the newest checkpoint of `store` into `config`, and says in its notices what
+// that changes and what --fit changed earlier. Nothing when there is no checkpoint.
+std::optional<ResumePoint> take_resume_point(const CheckpointStore& store, LoadedConfig& config);
+
+// Takes the keys that make the model from a checkpoint's config, as nanoGPT's resume does.
+void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& config);
+
+// Adds to the state what a fit has just said. The first fit of a run is kept whole; of later ones
+// what they changed, if that is new.
+void remember_fit(TrainingState& state, const std::vector<std::string>& lines, bool resumed);
+
+// Where a run lies that was set aside in out_dir, for messages that find nothing in it; or "".
+std::string earlier_run_note(const std::string& out_dir);
+
+}  // namespace snug
