@@ -60,6 +60,7 @@ void write_page(const std::string& path, const PlanReportInput& in, const Planne
   std::vector<std::unique_ptr<RunPlan>> runs;
   page.settings.push_back({"as it is", &in.training, nullptr});
   for (const Fix& fix : in.fixes.ranked) {
+    if (!fix.helps()) continue;
     runs.push_back(planner.plan(fix.config));
     page.settings.push_back({fix.name, runs.back().get(), &fix});
   }

@@ -87,7 +87,8 @@ Json fix_of(const Fix& fix) {
           {"same_result", fix.same_result()},
           {"effect", effect_text(fix.effect, false)},
           {"parameters", fix.parameters},
-          {"fits", fix.fits}};
+          {"fits", fix.fits},
+          {"helps", fix.helps()}};
 }
 
 std::string_view verdict_name(Verdict verdict) {

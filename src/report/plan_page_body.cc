@@ -55,6 +55,7 @@ Point at the picture, touch it, or use the arrow keys to see what is alive. <spa
 <thead role="rowgroup"><tr role="row">
 <th role="columnheader" scope="col">Setting</th>
 <th role="columnheader" scope="col">Memory</th>
+<th role="columnheader" scope="col" class="number">Batch</th>
 <th role="columnheader" scope="col" class="number">Saved</th>
 <th role="columnheader" scope="col" class="number">Time</th>
 <th role="columnheader" scope="col">Result</th>

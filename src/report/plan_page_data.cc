@@ -71,7 +71,8 @@ std::string effect_of(const Fix& fix, bool on_card) {
 }
 
 Json fix_json(const Fix& fix, bool on_card) {
-  return {{"saved", fix.saved_bytes},
+  return {{"batch", fix.effective_batch},
+          {"saved", fix.saved_bytes},
           {"time", fix.time_ratio},
           {"effect", effect_of(fix, on_card)},
           {"arguments", as_arguments(fix.changes)}};

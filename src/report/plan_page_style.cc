@@ -130,7 +130,7 @@ figcaption { margin-top: 10px; font-size: 13px; color: var(--soft); max-width: 7
 #fixes tbody tr:hover { background: var(--tint); }
 #fixes tr.on { background: var(--card); box-shadow: inset 3px 0 var(--accent); }
 #fixes tr.on button { font-weight: 600; }
-#fixes .number, #fixes .saved, #fixes .time { text-align: right; white-space: nowrap; }
+#fixes .number, #fixes .batch, #fixes .saved, #fixes .time { text-align: right; white-space: nowrap; }
 #fixes .memory, #fixes .fits { white-space: nowrap; }
 #fixes .result { color: var(--soft); }
 button {
@@ -149,8 +149,8 @@ td.fits::before { display: inline-block; width: 1.4em; }
 [data-verdict=fits] td.fits { color: var(--good); }
 [data-verdict=tight] td.fits { color: var(--warn); }
 [data-verdict=no] td.fits { color: var(--bad); }
-[data-verdict=fits] td.fits::before, [data-verdict=tight] td.fits::before { content: "✓"; }
-[data-verdict=no] td.fits::before { content: "✕"; }
+[data-verdict=fits] td.fits::before, [data-verdict=tight] td.fits::before { content: "✓\00a0"; }
+[data-verdict=no] td.fits::before { content: "✕\00a0"; }
 .alone .fixes, .alone .pick { display: none; }
 
 @media screen and (max-width: 860px) {
@@ -173,10 +173,11 @@ td.fits::before { display: inline-block; width: 1.4em; }
   #fixes td.fits { grid-column: 2; grid-row: 1; }
   #fixes td.memory { grid-column: 1 / -1; display: flex; align-items: center; }
   #fixes .memory .meter { flex: 1; max-width: 360px; }
-  #fixes .saved, #fixes .time { color: var(--soft); }
-  #fixes .saved { text-align: left; }
+  #fixes .batch, #fixes .saved, #fixes .time { color: var(--soft); }
+  #fixes .batch, #fixes .time { text-align: left; }
+  #fixes td.time { grid-column: 1; }
   #fixes .fits { text-align: right; }
-  #fixes td.saved::before, #fixes td.time::before { content: attr(data-label) " "; }
+  #fixes td.batch::before, #fixes td.saved::before, #fixes td.time::before { content: attr(data-label) " "; }
   #fixes td.result { grid-column: 1 / -1; }
   #fixes td:empty { display: none; }
 }

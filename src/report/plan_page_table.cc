@@ -124,6 +124,7 @@ function fixRow(setting, index) {
                   'data-total-bytes': setting.total},
            h('th', {role: 'rowheader', scope: 'row'}, h('button', {type: 'button'}, setting.name)),
            cell('Memory', 'memory', meter, h('span', {}, formatBytes(setting.total))),
+           cell('Batch', 'batch', fix ? String(fix.batch) : ''),
            cell('Saved', 'saved', fix ? formatBytes(fix.saved) : ''),
            cell('Time', 'time', fix ? timeText(fix.time) : ''),
            cell('Result', 'result', fix ? fix.effect : ''),
