@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include "doctor/pytorch_train.h"
 
@@ -116,7 +114,6 @@ TorchMemory torch_memory(const TorchRun& run) {
   fill_peaks(tape, memory);
   memory.sections = tape.sections();
   memory.tensors = tape.tensors();
-  memory.events = tape.events();
   memory.resident_bytes = memory.sections.back().end_allocated_bytes;
   fill_standing(torch_model_spec(run), memory);
   fill_saved(memory);
@@ -135,49 +132,6 @@ std::string torch_tensor_name(const TorchMemory& memory, const TorchTensor& tens
   }
   if (tensor.layer < 0) return std::string(tensor.what);
   return fmt::format("h.{}.{}", tensor.layer, tensor.what);
-}
-
-std::vector<TorchHeld> torch_held_before(const TorchMemory& memory, std::int32_t tensor) {
-  std::map<TorchRole, std::int64_t> held;
-  for (const TorchEvent& event : memory.events) {
-    if (event.tensor == tensor) break;
-    const TorchTensor& one = memory.tensors[static_cast<std::size_t>(event.tensor)];
-    held[one.role] += event.allocates ? one.bytes : -one.bytes;
-  }
-  std::vector<TorchHeld> result;
-  for (const auto& [role, bytes] : held) {
-    if (bytes > 0) result.push_back({role, bytes});
-  }
-  std::stable_sort(result.begin(), result.end(),
-                   [](const TorchHeld& a, const TorchHeld& b) { return a.bytes > b.bytes; });
-  return result;
-}
-
-std::vector<TorchTensorGroup> group_torch_tensors(const TorchMemory& memory) {
-  using Key = std::tuple<std::string_view, std::string_view, std::int64_t, int, int, int, int>;
-  std::map<Key, std::size_t> places;
-  std::vector<TorchTensorGroup> groups;
-  for (std::size_t i = 0; i < memory.tensors.size(); ++i) {
-    const TorchTensor& tensor = memory.tensors[i];
-    const Key key{tensor.what,
-                  tensor.op,
-                  tensor.bytes,
-                  static_cast<int>(tensor.dtype),
-                  static_cast<int>(tensor.phase),
-                  tensor.iteration,
-                  tensor.micro_step};
-    const auto [place, is_new] = places.try_emplace(key, groups.size());
-    const std::int64_t before = tensor.allocated_before_bytes;
-    if (is_new) {
-      groups.push_back({static_cast<std::int32_t>(i), 1, {before, before}});
-      continue;
-    }
-    TorchTensorGroup& group = groups[place->second];
-    ++group.count;
-    group.allocated_before.low_bytes = std::min(group.allocated_before.low_bytes, before);
-    group.allocated_before.high_bytes = std::max(group.allocated_before.high_bytes, before);
-  }
-  return groups;
 }
 
 }  // namespace snug

@@ -60,7 +60,6 @@ struct TorchMemory {
 
   std::vector<TorchSection> sections;  // in the order of the run
   std::vector<TorchTensor> tensors;    // in the order of allocation
-  std::vector<TorchEvent> events;      // their allocations and frees
   std::vector<std::string> parameter_names;
 
   // The largest of the five.
@@ -73,25 +72,37 @@ TorchMemory torch_memory(const TorchRun& run);
 // "logits", "h.3.mlp.gelu output", "gradient of transformer.h.3.mlp.c_fc.weight".
 std::string torch_tensor_name(const TorchMemory& memory, const TorchTensor& tensor);
 
-// What is held, by role, when `tensor` is about to be allocated; the largest first.
-struct TorchHeld {
-  TorchRole role = TorchRole::kTemporary;
-  std::int64_t bytes = 0;
+// What the model takes for granted, for --explain. The catalogue of the report has the sentences.
+enum class TorchAssumptionId : std::uint8_t {
+  kLossCurrent,
+  kLossOlder,
+  kNoAutocast,
+  kAutocast,  // {dtype}
+  kFlashAttention,
+  kEfficientAttention,
+  kMathAttention,
+  kSlowAttention,
+  kFusedAdam,
+  kForeachAdam,
+  kGradientsStand,
+  kGradientsAppear,
+  kLogitsName,
+  kEvaluation,
+  kCompiled,
+  kCheckpoint,  // {blocks} {layers}
+  kResume,
+  kDdp,
+  kAllocator,
+  kCard,  // {multiprocessors} {cuBLAS's workspace}
+  kContext,
 };
-std::vector<TorchHeld> torch_held_before(const TorchMemory& memory, std::int32_t tensor);
+constexpr int kTorchAssumptionCount = static_cast<int>(TorchAssumptionId::kContext) + 1;
+// "version", as in JSON; variants of one assumption share it.
+std::string_view name_of(TorchAssumptionId id) noexcept;
 
-// Tensors that differ only in their layer (or in the parameter that they belong to), as one.
-struct TorchTensorGroup {
-  std::int32_t first = 0;  // in TorchMemory::tensors
-  std::int32_t count = 1;
-  TorchRange allocated_before;  // over the group
-};
-std::vector<TorchTensorGroup> group_torch_tensors(const TorchMemory& memory);
-
-// What the model takes for granted, for --explain. Keys are stable; the texts are English.
 struct TorchAssumption {
-  std::string_view key;
-  std::string text;
+  TorchAssumptionId id;
+  std::vector<std::string> arguments;  // texts that need no translation
 };
 std::vector<TorchAssumption> torch_assumptions(const TorchRun& run);
 

@@ -151,7 +151,7 @@ void add_diagnosis_members(const DoctorReport& report, Json& json) {
 Json assumptions_of(const DoctorReport& report) {
   Json list = Json::array();
   for (const TorchAssumption& a : torch_assumptions(report.memory->run)) {
-    list.push_back({{"key", a.key}, {"text", say(report.language, a)}});
+    list.push_back({{"key", name_of(a.id)}, {"text", say(report.language, a)}});
   }
   return list;
 }

@@ -85,6 +85,9 @@ const Texts& headline_texts(Cause cause) { return row_of(cause_table(), cause).f
 const Texts& explanation_texts(Cause cause) { return row_of(cause_table(), cause).second; }
 const Texts& texts_of(TorchPhase phase) { return row_of(phase_table(), phase).texts; }
 const Texts& name_texts(TorchFixKind kind) { return row_of(fix_table_texts(), kind).first; }
+const Texts& texts_of(TorchAssumptionId assumption) {
+  return row_of(assumption_table(), assumption).texts;
+}
 const Texts& action_texts(TorchFixKind kind) { return row_of(fix_table_texts(), kind).second; }
 
 std::optional<std::vector<std::string>> matched(std::string_view pattern, std::string_view text) {
@@ -138,13 +141,7 @@ std::string say(Language language, const Note& note) {
 }
 
 std::string say(Language language, const TorchAssumption& assumption) {
-  for (const AssumptionTexts& row : assumption_texts()) {
-    if (row.key != assumption.key) continue;
-    if (const auto arguments = matched(row.texts[0], assumption.text)) {
-      return say(language, row.texts, std::span<const std::string>(*arguments));
-    }
-  }
-  return assumption.text;
+  return say(language, texts_of(assumption.id), std::span<const std::string>(assumption.arguments));
 }
 
 std::string sentences(Language language, const std::string& first, const std::string& second) {
@@ -177,8 +174,8 @@ std::vector<CatalogueRow> whole_catalogue() {
     add("fix", static_cast<std::size_t>(row.id), row.first);
     add("action", static_cast<std::size_t>(row.id), row.second);
   }
-  for (std::size_t i = 0; i < assumption_texts().size(); ++i) {
-    add("assumption", i, assumption_texts()[i].texts);
+  for (const auto& row : assumption_table()) {
+    add("assumption", static_cast<std::size_t>(row.id), row.texts);
   }
   return rows;
 }

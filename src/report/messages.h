@@ -189,14 +189,7 @@ const Texts& explanation_texts(Cause cause);
 const Texts& texts_of(TorchPhase phase);
 const Texts& name_texts(TorchFixKind kind);
 const Texts& action_texts(TorchFixKind kind);
-
-// Assumptions of the PyTorch model by key; a key with variants has one row for each, in which the
-// English text begins as torch_assumptions() says it.
-struct AssumptionTexts {
-  std::string_view key;
-  Texts texts;
-};
-std::span<const AssumptionTexts> assumption_texts();
+const Texts& texts_of(TorchAssumptionId assumption);
 
 // What stands in `text` for the placeholders of `pattern`, in order of appearance; nothing when the
 // rest differs.
@@ -210,7 +203,6 @@ std::string say(Language language, const Texts& texts,
                 std::initializer_list<std::string> arguments);
 std::string say(Language language, Word word, std::initializer_list<std::string> arguments = {});
 std::string say(Language language, const Note& note);
-// In the language where the key is known, else as it is.
 std::string say(Language language, const TorchAssumption& assumption);
 
 // Two sentences one after the other, and items of a list, as the language writes them.

@@ -40,5 +40,6 @@ std::span<const MessageRow<NoteId>> plain_note_table();
 std::span<const MessagePairRow<Cause>, kCauseCount> cause_table();
 std::span<const MessageRow<TorchPhase>, kTorchPhaseCount> phase_table();
 std::span<const MessagePairRow<TorchFixKind>, kTorchFixKindCount> fix_table_texts();
+std::span<const MessageRow<TorchAssumptionId>, kTorchAssumptionCount> assumption_table();
 
 }  // namespace snug
