@@ -55,7 +55,7 @@ class Examination {
 };
 
 void Examination::find_cause() {
-  Verdict verdict = verdict_of_kind(event_);
+  CauseVerdict verdict = verdict_of_kind(event_);
   if (verdict.cause == Cause::kCapacity) verdict = verdict_of_card(event_, account_, memory_);
   result_.cause = verdict.cause;
   result_.cause_confidence = verdict.confidence;
@@ -188,7 +188,7 @@ Diagnosis predict(const TorchMemory& memory, const Card* card) {
   Diagnosis result;
   result.worst_peak_bytes = memory.worst().allocated_bytes;
   if (card == nullptr) return result;
-  const Verdict verdict = verdict_of_prediction(memory, *card);
+  const CauseVerdict verdict = verdict_of_prediction(memory, *card);
   result.capacity_bytes = card->reported_mib * kMiB;
   result.cause = verdict.cause;
   result.cause_confidence = verdict.confidence;

@@ -16,7 +16,8 @@ bool fits_alone(const TorchMemory& memory, std::int64_t available) {
   return available == 0 || memory.worst().allocated_bytes <= available;
 }
 
-Verdict co_tenancy(const LogEvent& event, const CardAccount& account, const TorchMemory* memory) {
+CauseVerdict co_tenancy(const LogEvent& event, const CardAccount& account,
+                        const TorchMemory* memory) {
   const bool over_capacity = account.capacity && account.allocated > account.capacity;
   if (!account.others || !account.capacity || over_capacity) return {};
   const std::int64_t others = *account.others;
@@ -33,7 +34,7 @@ Verdict co_tenancy(const LogEvent& event, const CardAccount& account, const Torc
   return {Cause::kCoTenant, account.is_estimate ? 0.6 : 0.85};
 }
 
-Verdict free_beyond_request(const LogEvent& event) {
+CauseVerdict free_beyond_request(const LogEvent& event) {
   if (!event.free || !event.request) return {};
   if (event.free->low_bytes < event.request->high_bytes) return {};
   return {Cause::kFreeExceedsRequest, event.limit ? 0.9 : 0.8};
@@ -41,8 +42,8 @@ Verdict free_beyond_request(const LogEvent& event) {
 
 // All cached blocks that are whole were given back before the message: what is still reserved and
 // unused is stuck beside tensors.
-Verdict fragmentation(const LogEvent& event, const CardAccount& account,
-                      const TorchMemory* memory) {
+CauseVerdict fragmentation(const LogEvent& event, const CardAccount& account,
+                           const TorchMemory* memory) {
   if (!account.unallocated || !event.request) return {};
   // Pieces never add up to the last byte: a little more than the request proves nothing.
   if (*account.unallocated < middle(*event.request) / 4 * 5) return {};
@@ -52,7 +53,7 @@ Verdict fragmentation(const LogEvent& event, const CardAccount& account,
   return {Cause::kFragmentation, share >= 0.2 ? 0.9 : share >= 0.03 ? 0.75 : 0.55};
 }
 
-Verdict capacity(const CardAccount& account, const TorchMemory* memory) {
+CauseVerdict capacity(const CardAccount& account, const TorchMemory* memory) {
   if (!account.capacity || !account.allocated) return {Cause::kCapacity, 0.75};
   const bool is_proved = memory != nullptr && !fits_alone(*memory, available_bytes(account));
   return {Cause::kCapacity, is_proved ? 0.97 : 0.9};
@@ -60,7 +61,7 @@ Verdict capacity(const CardAccount& account, const TorchMemory* memory) {
 
 }  // namespace
 
-Verdict verdict_of_kind(const LogEvent& event) {
+CauseVerdict verdict_of_kind(const LogEvent& event) {
   switch (event.kind) {
     case LogEventKind::kAllocatorWarning:
       return {Cause::kUnknown, 0.5};
@@ -89,23 +90,24 @@ Verdict verdict_of_kind(const LogEvent& event) {
   return {Cause::kCapacity, 0.7};
 }
 
-Verdict verdict_of_card(const LogEvent& event, const CardAccount& account,
-                        const TorchMemory* memory) {
-  if (const Verdict verdict = co_tenancy(event, account, memory); verdict.confidence > 0) {
+CauseVerdict verdict_of_card(const LogEvent& event, const CardAccount& account,
+                             const TorchMemory* memory) {
+  if (const CauseVerdict verdict = co_tenancy(event, account, memory); verdict.confidence > 0) {
     return verdict;
   }
-  if (const Verdict verdict = free_beyond_request(event); verdict.confidence > 0) return verdict;
+  if (const CauseVerdict verdict = free_beyond_request(event); verdict.confidence > 0)
+    return verdict;
   // Before fragmentation: no arrangement of the pieces helps either.
   if (memory != nullptr && states_exceed(*memory, available_bytes(account))) {
     return {Cause::kStatesExceedCard, 0.97};
   }
-  if (const Verdict verdict = fragmentation(event, account, memory); verdict.confidence > 0) {
+  if (const CauseVerdict verdict = fragmentation(event, account, memory); verdict.confidence > 0) {
     return verdict;
   }
   return capacity(account, memory);
 }
 
-Verdict verdict_of_prediction(const TorchMemory& memory, const Card& card) {
+CauseVerdict verdict_of_prediction(const TorchMemory& memory, const Card& card) {
   const std::int64_t card_bytes = card.reported_mib * kMiB;
   const ContextRange context = cuda_context(card);
   if (states_exceed(memory, card_bytes - context.low_bytes)) {
@@ -123,15 +125,18 @@ std::int64_t states_bytes(const TorchMemory& memory) {
   return memory.params_bytes + memory.gradient_bytes + memory.optimizer_bytes;
 }
 
-bool states_exceed(const TorchMemory& memory, std::int64_t available) {
-  if (available <= 0) return false;
+std::int64_t standing_bytes(const TorchMemory& memory) {
   std::int64_t standing = states_bytes(memory);
   if (memory.run.resumed) standing += memory.params_bytes;
   if (memory.run.ddp) standing += memory.params_bytes;
   // From the second micro-step on all of it stands while autocast copies the weights.
   const bool copies = memory.run.accumulation_steps > 1 && !memory.run.compiled;
   if (copies && memory.run.checkpoint_blocks == 0) standing += memory.half_copies_bytes;
-  return standing > available;
+  return standing;
+}
+
+bool states_exceed(const TorchMemory& memory, std::int64_t available) {
+  return available > 0 && standing_bytes(memory) > available;
 }
 
 }  // namespace snug

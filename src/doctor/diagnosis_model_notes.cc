@@ -56,7 +56,7 @@ void add_model_notes(const LogReading* log, const TorchMemory& memory, std::int6
   auto& notes = diagnosis.notes;
   if (diagnosis.cause == Cause::kStatesExceedCard) {
     notes.push_back(
-        {NoteId::kStatesAlone, {format_bytes(states_bytes(memory)), format_bytes(available)}});
+        {NoteId::kStatesAlone, {format_bytes(standing_bytes(memory)), format_bytes(available)}});
   }
   const std::int64_t step =
       std::max(memory.train.allocated_bytes, memory.train_first.allocated_bytes);

@@ -38,8 +38,8 @@ enum class NoteId : std::uint8_t {
   kTwoRanksOneCard,    // ranks may share one card: CUDA_VISIBLE_DEVICES
   kLimitSet,           // {limit}: a memory fraction or MIG slice is set
   // What the model shows.
-  kStatesAlone,         // {states} {capacity}: weights + gradients + AdamW
-  kFirstStepNeedsMore,  // {peak} {capacity}: this allocation passed, the first step would not
+  kStatesAlone,         // {standing} {what PyTorch can have}: weights + gradients + AdamW + copies
+  kFirstStepNeedsMore,  // {peak} {what PyTorch can have}: this passed, the first step would not
   kAccumulationAddsGradients,
   kLogitsKeptAlive,         // {bytes}: train.py's global name `logits`
   kResumeKeepsACopy,        // {bytes}: state_dict after a resume

@@ -137,15 +137,15 @@ constexpr std::array<MessageRow<NoteId>, kNoteCount> kNotes = {{
  "このプロセスが使えるのは GPU のうち {0} だけです。メモリ割合の上限か MIG スライスが設定されています。",
  "Dieser Prozess darf nur {0} der Karte nutzen: Ein Speicheranteil oder ein MIG-Slice ist gesetzt."}},
 {NoteId::kStatesAlone, {
- "Weights, gradients and AdamW's state alone take {0}; the card has {1}. No batch size helps: it takes a smaller model, a larger card or another optimizer.",
- "仅权重、梯度和 AdamW 状态就需要 {0}，而显卡只有 {1}。改批次大小没有用：需要更小的模型、更大的显卡或别的优化器。",
- "重み・勾配・AdamW の状態だけで {0} 必要ですが、GPU には {1} しかありません。バッチサイズでは解決せず、より小さなモデル、より大きな GPU、または別のオプティマイザが必要です。",
- "Gewichte, Gradienten und AdamW-Zustand allein brauchen {0}; die Karte hat {1}. Keine Batchgröße hilft: Nötig ist ein kleineres Modell, eine größere Karte oder ein anderer Optimizer."}},
+ "What stands whatever the batch size (weights, gradients, AdamW's state, copies of weights) takes {0}; PyTorch can have {1} of the card. No batch size helps: it takes a smaller model, a larger card or another optimizer.",
+ "与批次大小无关的部分（权重、梯度、AdamW 状态、权重副本）就需要 {0}，而 PyTorch 在这张显卡上只能用 {1}。改批次大小没有用：需要更小的模型、更大的显卡或别的优化器。",
+ "バッチサイズに関係なく必要な分（重み・勾配・AdamW の状態・重みのコピー）だけで {0} ですが、PyTorch がこの GPU で使えるのは {1} です。バッチサイズでは解決せず、より小さなモデル、より大きな GPU、または別のオプティマイザが必要です。",
+ "Was bei jeder Batchgröße steht (Gewichte, Gradienten, AdamW-Zustand, Kopien von Gewichten), braucht {0}; PyTorch kann von der Karte {1} haben. Keine Batchgröße hilft: Nötig ist ein kleineres Modell, eine größere Karte oder ein anderer Optimizer."}},
 {NoteId::kFirstStepNeedsMore, {
- "Had this allocation passed, the run would still have failed: a training step needs {0}, the card has {1}.",
- "即使这次分配成功，运行仍会失败：一个训练步需要 {0}，而显卡只有 {1}。",
- "この割り当てが成功していても、実行は失敗していました。学習の 1 ステップには {0} 必要ですが、GPU には {1} しかありません。",
- "Selbst wenn diese Anforderung gelungen wäre, wäre der Lauf gescheitert: Ein Trainingsschritt braucht {0}, die Karte hat {1}."}},
+ "Had this allocation passed, the run would still have failed: a training step needs {0}, PyTorch can have {1} of the card.",
+ "即使这次分配成功，运行仍会失败：一个训练步需要 {0}，而 PyTorch 在这张显卡上只能用 {1}。",
+ "この割り当てが成功していても、実行は失敗していました。学習の 1 ステップには {0} 必要ですが、PyTorch がこの GPU で使えるのは {1} です。",
+ "Selbst wenn diese Anforderung gelungen wäre, wäre der Lauf gescheitert: Ein Trainingsschritt braucht {0}, PyTorch kann von der Karte {1} haben."}},
 {NoteId::kAccumulationAddsGradients, {
  "With gradient_accumulation_steps above 1 the gradients stand while the next micro-step runs: 4 bytes per parameter more at the peak.",
  "gradient_accumulation_steps 大于 1 时，下一个微步运行期间梯度一直保留：峰值每个参数多 4 字节。",
