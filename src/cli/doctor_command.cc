@@ -120,7 +120,7 @@ Case study(const DoctorOptions& options) {
   const bool named =
       std::any_of(options.config.begin(), options.config.end(),
                   [](const std::string& word) { return !word.starts_with("--card="); });
-  const bool shown = c.log && take_settings_from_log(*c.log, c.config);
+  const bool shown = c.log && take_settings_from_log(*c.log, c.config).describes_run;
   c.has_config = named || shown || !c.log;
   c.card = card_of(c);
   if (c.has_config) {

@@ -29,7 +29,9 @@ class Examination {
         event_(event),
         memory_(memory),
         card_(card),
-        account_(account_of(event, card, shows_ddp(log.facts))) {}
+        account_(account_of(event, card, shows_ddp(log.facts))) {
+    if (memory != nullptr) given_ = memory->run;
+  }
 
   Diagnosis run();
 
@@ -41,6 +43,7 @@ class Examination {
   void add_frame_candidate(const LogAmount& request);
   void find_phase();
   void fill_account();
+  void add_matched_note();
   void add_notes();
 
   const LogReading& log_;
@@ -48,6 +51,7 @@ class Examination {
   const TorchMemory* memory_;
   const Card* card_;
   CardAccount account_;
+  std::optional<TorchRun> given_;
   std::optional<TorchMemory> matched_;  // owns what memory_ points to after a better match
   int alike_count_ = 0;
   bool shape_differs_ = false;
@@ -151,6 +155,23 @@ void Examination::fill_account() {
   if (memory_ != nullptr) result_.worst_peak_bytes = memory_->worst().allocated_bytes;
 }
 
+// In words that need no translation: keys of train.py and model.py, options of the doctor.
+void Examination::add_matched_note() {
+  if (!result_.matched_run) return;
+  const TorchRun &run = *result_.matched_run, &given = *given_;
+  const auto truth = [](bool value) { return value ? "True" : "False"; };
+  std::vector<std::string> settings;
+  if (run.compiled != given.compiled) {
+    settings.push_back(fmt::format("compile = {}", truth(run.compiled)));
+  }
+  if (run.flash != given.flash) settings.push_back(fmt::format("flash = {}", truth(run.flash)));
+  if (run.version != given.version) {
+    const bool is_older = run.version == TorchVersion::kOlder;
+    settings.push_back(fmt::format("--torch={}", is_older ? "older" : "current"));
+  }
+  result_.notes.push_back({NoteId::kMatchedRun, {fmt::format("{}", fmt::join(settings, ", "))}});
+}
+
 void Examination::add_notes() {
   auto& notes = result_.notes;
   add_log_notes(log_, event_, account_, notes);
@@ -165,6 +186,7 @@ void Examination::add_notes() {
   if (alike_count_ > 1 && !candidates.empty() && candidates[0].confidence < 0.6) {
     notes.push_back({NoteId::kAmbiguous, {std::to_string(alike_count_)}});
   }
+  add_matched_note();
   if (memory_ != nullptr) {
     add_model_notes(&log_, *memory_, available_bytes(account_), result_);
   }

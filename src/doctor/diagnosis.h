@@ -67,22 +67,29 @@ struct Diagnosis {
   std::vector<LogProcess> other_processes;
   bool alone_on_card = false;  // the message proves that nobody else was there
 
+  // The run that fits the message best, where that is not the one given: another PyTorch, another
+  // attention, compiled or not. All figures here are of it then.
+  std::optional<TorchRun> matched_run;
   // Would the run train if this one allocation had passed? The worst later peak; 0: no config.
   std::int64_t worst_peak_bytes = 0;
-  // The run that fits the message best, where that is not the one given: another PyTorch, another
-  // attention, compiled or not.
-  std::optional<TorchRun> matched_run;
   std::vector<Note> notes;  // what else is to be said, in order
 };
 
 // The run that the log and the config describe together. What the log shows of the run that failed
 // (an override on its command line, "compiling the model...", slow attention, a resume, DDP, an old
-// wording) wins over the config, unless `explicit_keys` holds the key: the user told the doctor.
+// wording) wins over the config.
 TorchRun torch_run_of(const Config& config, std::int64_t vocab_size, const LogReading* log);
 
-// Settings that the log shows, put into `config` (values, origins); says in its notices which.
-// True when the log shows enough of a config to go by when the user gave none.
-bool take_settings_from_log(const LogReading& log, LoadedConfig& config);
+// Settings that the log shows, put into `config` (values, origins) unless the command line has
+// them.
+struct LogSettingsTaken {
+  bool describes_run = false;  // the log shows enough of a config to go by where the user gave none
+  std::vector<Note> notes;     // which were taken, and where the log speaks of another run
+};
+LogSettingsTaken take_settings_from_log(const LogReading& log, LoadedConfig& config);
+
+// PyTorch's memory depends on this key.
+bool decides_memory(std::string_view key);
 
 // n_embd that n_head does not divide, with what would: kHeadsDoNotDivide. Nothing when it does.
 std::optional<Note> heads_note(std::int64_t n_embd, std::int64_t n_head);

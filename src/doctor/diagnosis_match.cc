@@ -15,8 +15,9 @@ namespace {
 // How far the model may be from a real run: eager is exact but for version and kernels, compiled
 // about one percent.
 constexpr double kEagerScale = 0.007, kCompiledScale = 0.015;
-// A setting that the config has and the log does not contradict is more likely than its opposite.
-constexpr double kOtherThanConfig = 0.5;
+// A setting that the config has and the log does not contradict is more likely than its opposite;
+// compile = False is nobody's default and was meant.
+constexpr double kOtherThanDefault = 0.5, kOtherThanMeant = 0.1;
 
 // Where a run has more tensors than this, trying others takes seconds.
 constexpr std::size_t kMaxTensorsToVary = 200000;
@@ -128,11 +129,11 @@ std::vector<std::pair<TorchRun, double>> plausible_runs(const TorchRun& given,
   vary(
       !era.flash || *era.flash != given.flash, [](TorchRun& run) { run.flash = !run.flash; },
       era.flash ? 1.0 : 0.9);
-  // False is nobody's default: it was meant.
   const bool is_told = era.compiled.has_value();
+  const double other = given.compiled ? kOtherThanDefault : kOtherThanMeant;
   vary(
-      is_told ? *era.compiled != given.compiled : given.compiled,
-      [](TorchRun& run) { run.compiled = !run.compiled; }, is_told ? 1.0 : kOtherThanConfig);
+      !is_told || *era.compiled != given.compiled,
+      [](TorchRun& run) { run.compiled = !run.compiled; }, is_told ? 1.0 : other);
   return runs;
 }
 
@@ -163,13 +164,19 @@ Evidence evidence_for(const Clues& clues, const Row& row, const TorchTensor& ten
   return clues.moment.tells() && goes_with ? Evidence::kSizeAndFrame : Evidence::kSizeOnly;
 }
 
+// The operators of the loss head see rows of all sequences: (B*T, V), not (B, T, V).
+std::vector<std::int64_t> allocated_shape(const TorchTensor& tensor) {
+  std::vector<std::int64_t> shape;
+  for (int axis = 0; axis < tensor.shape.rank(); ++axis) shape.push_back(tensor.shape[axis]);
+  if (tensor.role != TorchRole::kLoss || shape.size() != 3) return shape;
+  return {shape[0] * shape[1], shape[2]};
+}
+
 Candidate candidate_of(const TorchMemory& memory, const TorchTensor& tensor) {
   Candidate candidate;
   candidate.tensor = torch_tensor_name(memory, tensor);
   candidate.op = tensor.op;
-  for (int axis = 0; axis < tensor.shape.rank(); ++axis) {
-    candidate.shape.push_back(tensor.shape[axis]);
-  }
+  candidate.shape = allocated_shape(tensor);
   candidate.dtype = name_of(tensor.dtype);
   candidate.bytes = tensor.bytes;
   candidate.phase = tensor.phase;

@@ -117,10 +117,9 @@ TorchRun torch_run_of(const Config& config, std::int64_t vocab_size, const LogRe
   run.resumed = run.resumed || facts.is_resumed;
   if (shows_ddp(facts)) {
     run.ddp = true;
-    const std::int64_t world =
-        facts.world_size ? *facts.world_size : std::int64_t{*facts.highest_rank} + 1;
+    run.world_size = facts.world_size ? *facts.world_size : std::int64_t{*facts.highest_rank} + 1;
     // nanoGPT asserts that this divides.
-    run.accumulation_steps = std::max<std::int64_t>(1, run.accumulation_steps / world);
+    run.accumulation_steps = std::max<std::int64_t>(1, run.accumulation_steps / run.world_size);
   }
   check_torch_run(run);
   return run;

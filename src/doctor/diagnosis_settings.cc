@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "config/diagnostic.h"
 #include "config/fields.h"
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::string_view kLogName = "log";
 
-// Keys that decide memory: only these are taken from a person's prose.
+// nanoGPT's keys that decide memory: only these are taken from a person's prose.
 constexpr std::string_view kMemoryKeys[] = {"batch_size",
                                             "block_size",
                                             "n_layer",
@@ -30,6 +31,10 @@ constexpr std::string_view kMemoryKeys[] = {"batch_size",
                                             "bias",
                                             "gradient_accumulation_steps",
                                             "init_from"};
+// What else PyTorch's memory depends on, here and in edited copies of nanoGPT.
+constexpr std::string_view kOtherMemoryKeys[] = {"grad_clip",         "eval_batch_size",
+                                                 "eval_block_size",   "grad_checkpoint",
+                                                 "checkpoint_blocks", "effective_batch"};
 
 // nanoGPT's own files, for a command line without the echo of its file.
 struct ShippedSetting {
@@ -73,8 +78,9 @@ bool names_shipped(const LogFacts& facts) {
                      [&](const ShippedSetting& row) { return is_named(facts, row.file); });
 }
 
-bool is_memory_key(std::string_view key) {
-  return std::find(std::begin(kMemoryKeys), std::end(kMemoryKeys), key) != std::end(kMemoryKeys);
+template <std::size_t kCount>
+bool is_among(const std::string_view (&keys)[kCount], std::string_view key) {
+  return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
 }
 
 // Puts values of the log into a config, weaker sources first.
@@ -87,7 +93,8 @@ class LogSettings {
   void take_echo(const LogFacts& facts);
   void take_settings(const LogFacts& facts, LogSettingSource source);
   void take_progress(const LogFacts& facts);
-  const std::vector<std::string>& taken() const { return taken_; }
+  // "batch_size = 64, compile = False": what decides memory; empty: no such key was taken.
+  std::string taken() const;
 
  private:
   LoadedConfig& config_;
@@ -120,6 +127,16 @@ void LogSettings::take(std::string_view key, const Value& value, std::int64_t li
   if (std::find(taken_.begin(), taken_.end(), key) == taken_.end()) taken_.emplace_back(key);
 }
 
+std::string LogSettings::taken() const {
+  std::vector<std::string> shown;
+  for (const std::string& key : taken_) {
+    if (!decides_memory(key)) continue;
+    shown.push_back(
+        fmt::format("{} = {}", key, python_repr(field_value(config_.values, *find_field(key)))));
+  }
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
 void LogSettings::take_shipped(const LogFacts& facts) {
   for (const ShippedSetting& row : kShipped) {
     if (is_named(facts, row.file)) take(row.key, *read_literal(row.value), 0, true);
@@ -146,7 +163,7 @@ void LogSettings::take_settings(const LogFacts& facts, LogSettingSource source) 
   const bool is_weak = source == LogSettingSource::kMention;
   for (const LogSetting& setting : facts.settings) {
     if (setting.source != source) continue;
-    if (is_weak && !is_memory_key(setting.key)) continue;
+    if (is_weak && !is_among(kMemoryKeys, setting.key)) continue;
     const std::optional<Value> literal = read_literal(setting.value);
     take(setting.key, literal ? *literal : Value{setting.value}, setting.line, is_weak);
   }
@@ -187,38 +204,34 @@ bool is_nanogpt(const LogFacts& facts) {
          facts.decayed_parameter_count || has_nanogpt_command(facts) || names_shipped(facts);
 }
 
-void notice_disagreements(const LogFacts& facts, LoadedConfig& config) {
-  const Config& values = config.values;
+std::string millions(std::int64_t parameters) {
+  return fmt::format("{:.2f}M", static_cast<double>(parameters) / 1e6);
+}
+
+void note_disagreements(const LogFacts& facts, const Config& config, std::vector<Note>& notes) {
   const std::int64_t tokens =
-      values.batch_size * values.block_size * values.gradient_accumulation_steps;
+      config.batch_size * config.block_size * config.gradient_accumulation_steps;
   if (facts.tokens_per_iteration && *facts.tokens_per_iteration != tokens) {
-    config.notices.push_back(
-        fmt::format("the log trains {} tokens per iteration, this config {}: other settings than "
-                    "the run that failed",
-                    *facts.tokens_per_iteration, tokens));
+    notes.push_back({NoteId::kOtherTokens,
+                     {with_thousands(*facts.tokens_per_iteration), with_thousands(tokens)}});
   }
-  const std::int64_t vocabulary = values.vocab_size > 0 ? values.vocab_size : 50304;
-  const std::int64_t count = make_model_spec(values, vocabulary).reported_parameter_count();
+  const std::int64_t vocabulary = config.vocab_size > 0 ? config.vocab_size : 50304;
+  const std::int64_t count = make_model_spec(config, vocabulary).reported_parameter_count();
   const auto& printed = facts.parameter_count;
   if (printed && (count < printed->low || count > printed->high)) {
-    config.notices.push_back(fmt::format(
-        "the log has a model of {:.2f}M parameters, this config one of {:.2f}M",
-        static_cast<double>(printed->low + printed->high) / 2e6, static_cast<double>(count) / 1e6));
+    notes.push_back({NoteId::kOtherParameters,
+                     {millions(printed->low / 2 + printed->high / 2), millions(count)}});
   }
 }
 
 // Derived values follow. The run was nanoGPT's, on a card unless it says otherwise. The shapes of
-// OpenAI's models are known to planning only.
+// OpenAI's models are known to planning only. False: no run has such settings.
 bool settle(LoadedConfig& config) {
   if (config.values.device == "auto") config.values.device = "cuda";
   const Command command = std::exchange(config.command, Command::kPlan);
   try {
     resolve(config);
-  } catch (const ConfigError& error) {
-    config.notices.push_back(fmt::format(
-        "settings of the log are not used: {}",
-        std::string_view(error.what()).substr(0, std::string_view(error.what()).find('\n'))));
-    config.command = command;
+  } catch (const ConfigError&) {
     return false;
   }
   config.command = command;
@@ -227,7 +240,7 @@ bool settle(LoadedConfig& config) {
 
 }  // namespace
 
-bool take_settings_from_log(const LogReading& log, LoadedConfig& config) {
+LogSettingsTaken take_settings_from_log(const LogReading& log, LoadedConfig& config) {
   const LogFacts& facts = log.facts;
   LoadedConfig trial = config;
   LogSettings settings(trial);
@@ -237,21 +250,21 @@ bool take_settings_from_log(const LogReading& log, LoadedConfig& config) {
   settings.take_settings(facts, LogSettingSource::kCommandLine);
   settings.take_settings(facts, LogSettingSource::kOverride);
   settings.take_progress(facts);
+  const std::string taken = settings.taken();
+  LogSettingsTaken result;
   if (!settle(trial)) {
-    config.notices = std::move(trial.notices);
-    return false;
+    if (!taken.empty()) result.notes.push_back({NoteId::kLogSettingsNotUsed, {taken}});
+    return result;
   }
-  if (!settings.taken().empty()) {
-    std::vector<std::string> shown;
-    for (const std::string& key : settings.taken()) {
-      shown.push_back(
-          fmt::format("{} = {}", key, python_repr(field_value(trial.values, *find_field(key)))));
-    }
-    trial.notices.push_back(fmt::format("from the log: {}", fmt::join(shown, ", ")));
-  }
-  notice_disagreements(facts, trial);
+  if (!taken.empty()) result.notes.push_back({NoteId::kSettingsFromLog, {taken}});
+  note_disagreements(facts, trial.values, result.notes);
   config = std::move(trial);
-  return is_nanogpt(facts);
+  result.describes_run = is_nanogpt(facts);
+  return result;
+}
+
+bool decides_memory(std::string_view key) {
+  return is_among(kMemoryKeys, key) || is_among(kOtherMemoryKeys, key);
 }
 
 }  // namespace snug

@@ -47,6 +47,11 @@ enum class NoteId : std::uint8_t {
   kShapeFromConfigDiffers,  // the shape in the log is not one of this config
   kHeadsDoNotDivide,        // {n_embd} {n_head} {heads that would} {width that would}
   kVocabularyAssumed,       // {50304}
+  kMatchedRun,              // {settings}: the message goes with another run than the given
+  kSettingsFromLog,         // {settings}: taken from the log
+  kLogSettingsNotUsed,      // {settings}: of the log, which make no run
+  kOtherTokens,             // {the log's} {the config's}: tokens per iteration
+  kOtherParameters,         // {the log's} {the config's}: of the model
   // Myths, where the question touches one.
   kMythEvaluationKeepsGraph,
   kMythKvCache,

@@ -28,6 +28,7 @@ struct TorchRun {
   std::int64_t eval_batch_size = 12;
   std::int64_t eval_block_size = 1024;
   std::int64_t accumulation_steps = 40;  // micro-steps of this process per iteration
+  std::int64_t world_size = 1;           // processes; they share gradient_accumulation_steps
   bool clips_gradients = true;           // grad_clip != 0
 
   DType compute = DType::kBF16;        // kF32, or autocast to kBF16 or kF16
