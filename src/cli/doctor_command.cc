@@ -137,8 +137,8 @@ Case study(const DoctorOptions& options) {
   if (c.log) c.diagnosis = diagnose(&*c.log, c.memory ? &*c.memory : nullptr, c.card);
   c.card_bytes = card_bytes_of(c);
   if (c.memory) {
-    c.fixes =
-        torch_fixes(c.config, c.memory->run, c.card_bytes, c.diagnosis ? &*c.diagnosis : nullptr);
+    c.fixes = torch_fixes(c.config, c.memory->run, c.card_bytes, c.card,
+                          c.diagnosis ? &*c.diagnosis : nullptr);
   }
   return c;
 }

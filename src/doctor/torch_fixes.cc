@@ -3,190 +3,184 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/fields.h"
+#include "doctor/torch_fixes_make.h"
 #include "fit/search.h"
-#include "model/model_spec.h"
 
 namespace snug {
 namespace {
 
-// Seconds per token against now, where no better is known: what recomputing a block's forward adds
-// (a third of the block's work), what torch.compile gains on nanoGPT's own account (250 -> 135 ms
-// per iteration), and a card's 16-bit products against its float32 ones. An update in more
-// micro-batches costs a few launches.
-constexpr double kCheckpointTime = 1.3, kCompileTime = 0.55, kSplitTime = 1.02, kOnProcessor = 50;
-
 // How far down the list of splits goes behind the first that fits: safer, and safer still.
 constexpr int kSaferSplits = 2;
+constexpr std::int64_t kShortestContext = 64;
+// 8-bit moments are an edit and a package: for runs of which they save at least a tenth.
+constexpr std::int64_t kEightBitShare = 10;
 
-class FixList {
- public:
-  FixList(const LoadedConfig& loaded, const TorchRun& run, std::int64_t card_bytes)
-      : loaded_(loaded), run_(run), card_bytes_(card_bytes), now_(torch_vram(torch_memory(run))) {}
-
-  TorchFix make(TorchFixKind kind, const Config& config, const TorchRun& run) const {
-    TorchFix fix;
-    fix.kind = kind;
-    fix.config = config;
-    fix.changes = changes_to(loaded_, config);
-    fix.effective_batch = config.batch_size * config.gradient_accumulation_steps;
-    const TorchMemory memory = torch_memory(run);
-    fix.vram = torch_vram(memory);
-    fix.saved_bytes =
-        (now_.low_bytes + now_.high_bytes - fix.vram.low_bytes - fix.vram.high_bytes) / 2;
-    fix.parameters = torch_model_spec(run).reported_parameter_count();
-    fix.fits = card_bytes_ > 0 && fix.vram.high_bytes <= card_bytes_;
-    fix.time_ratio = flops_ratio(run);
-    return fix;
-  }
-
-  const Config& config() const { return loaded_.values; }
-  const TorchRun& run() const { return run_; }
-  bool fits_now() const { return card_bytes_ > 0 && now_.high_bytes <= card_bytes_; }
-  std::int64_t card_bytes() const { return card_bytes_; }
-
- private:
-  // Of a token's arithmetic.
-  double flops_ratio(const TorchRun& run) const {
-    return flops_per_token(torch_model_spec(run), run.block_size) /
-           flops_per_token(torch_model_spec(run_), run_.block_size);
-  }
-
-  const LoadedConfig& loaded_;
-  const TorchRun& run_;
-  std::int64_t card_bytes_;
-  TorchRange now_;
-};
-
-TorchFix split_to(const FixList& list, const Config& from, const TorchRun& run,
-                  std::int64_t batch) {
-  Config config = from;
-  TorchRun next = run;
-  const std::int64_t effective = from.batch_size * from.gradient_accumulation_steps;
-  const std::int64_t ranks =
-      std::max<std::int64_t>(1, from.gradient_accumulation_steps / run.accumulation_steps);
-  config.batch_size = config.eval_batch_size = batch;
-  config.gradient_accumulation_steps = effective / batch;
-  next.batch_size = next.eval_batch_size = batch;
-  next.accumulation_steps = std::max<std::int64_t>(1, effective / batch / ranks);
-  TorchFix fix = list.make(TorchFixKind::kSplit, config, next);
-  fix.time_ratio *= kSplitTime;
+TorchFix split_to(const TorchFixMaker& maker, ChangedRun after, std::int64_t batch) {
+  const std::int64_t steps = after.effective_batch() / batch;
+  maker.set_batch(after, batch);
+  after.config.gradient_accumulation_steps = steps;
+  after.run.accumulation_steps = std::max<std::int64_t>(1, steps / after.run.world_size);
+  TorchFix fix = maker.make(TorchFixKind::kSplit, after);
   fix.same_training = true;
   return fix;
 }
 
+// nanoGPT asserts that the processes divide the accumulation.
+bool is_possible_split(const ChangedRun& now, std::int64_t batch) {
+  const std::int64_t steps = now.effective_batch() / batch;
+  const Field& field = field_of(&Config::gradient_accumulation_steps);
+  return batch < now.config.batch_size && steps % now.run.world_size == 0 &&
+         field.limit.allows(static_cast<double>(steps));
+}
+
 // Every smaller batch that divides the effective one, down to two behind the first that fits.
-std::vector<TorchFix> splits(const FixList& list) {
-  const Config& config = list.config();
-  const std::int64_t effective = config.batch_size * config.gradient_accumulation_steps;
-  std::vector<std::int64_t> sizes = divisors(effective);
+std::vector<TorchFix> splits(const TorchFixMaker& maker) {
+  const ChangedRun now = maker.now();
+  const std::vector<std::int64_t> sizes = divisors(now.effective_batch());
   std::vector<TorchFix> fixes;
   int fitting = 0;
   for (auto size = sizes.rbegin(); size != sizes.rend() && fitting <= kSaferSplits; ++size) {
-    if (*size >= config.batch_size) continue;
-    fixes.push_back(split_to(list, config, list.run(), *size));
+    if (!is_possible_split(now, *size)) continue;
+    fixes.push_back(split_to(maker, now, *size));
     if (fixes.back().fits) ++fitting;
   }
   return fixes;
 }
 
-void add_edits(std::vector<TorchFix>& fixes, const FixList& list) {
-  const auto add = [&](TorchFixKind kind, const TorchRun& run, double time) {
-    TorchFix fix = list.make(kind, list.config(), run);
-    fix.needs_edit = true;
-    fix.same_training = true;
-    fix.time_ratio *= time;
-    fixes.push_back(std::move(fix));
+ChangedRun with_checkpoints(const TorchFixMaker& maker, ChangedRun after) {
+  after.config.checkpoint_blocks = after.run.checkpoint_blocks = after.run.n_layer;
+  if (maker.loaded().is_set("grad_checkpoint")) after.config.grad_checkpoint = true;
+  return after;
+}
+
+// The same sequences per update, with less memory of them at once.
+void add_same_training(std::vector<TorchFix>& fixes, const TorchFixMaker& maker) {
+  const ChangedRun now = maker.now();
+  const auto add = [&](TorchFixKind kind, const ChangedRun& after) {
+    fixes.push_back(maker.make(kind, after));
+    fixes.back().same_training = true;
   };
-  if (list.run().eval_batch_size > 1) {
-    TorchRun run = list.run();
-    run.eval_batch_size = std::max<std::int64_t>(1, run.eval_batch_size / 4);
-    add(TorchFixKind::kEvalBatch, run, 1);
+  if (now.run.eval_batch_size > 1) {
+    ChangedRun after = now;
+    after.config.eval_batch_size = after.run.eval_batch_size =
+        std::max<std::int64_t>(1, now.run.eval_batch_size / 4);
+    add(TorchFixKind::kEvalBatch, after);
   }
-  if (list.run().checkpoint_blocks < list.run().n_layer) {
-    TorchRun run = list.run();
-    run.checkpoint_blocks = run.n_layer;
-    add(TorchFixKind::kCheckpoint, run, kCheckpointTime);
+  if (now.run.checkpoint_blocks < now.run.n_layer) {
+    add(TorchFixKind::kCheckpoint, with_checkpoints(maker, now));
   }
-}
-
-void add_switches(std::vector<TorchFix>& fixes, const FixList& list) {
-  if (!list.run().compiled) {
-    TorchRun run = list.run();
-    Config config = list.config();
-    run.compiled = config.compile = true;
-    TorchFix fix = list.make(TorchFixKind::kCompileOn, config, run);
-    fix.same_training = true;
-    fix.time_ratio *= kCompileTime;
-    fixes.push_back(std::move(fix));
-  }
-  if (list.run().compute == DType::kF32) {
-    TorchRun run = list.run();
-    Config config = list.config();
-    run.compute = DType::kBF16;
-    config.dtype = "bfloat16";
-    TorchFix fix = list.make(TorchFixKind::kDtype16, config, run);
-    fix.time_ratio *= 0.5;
-    fixes.push_back(std::move(fix));
+  if (!now.run.compiled) {
+    ChangedRun after = now;
+    after.config.compile = after.run.compiled = true;
+    add(TorchFixKind::kCompileOn, after);
   }
 }
 
-// Half the context until it fits.
-void add_shorter(std::vector<TorchFix>& fixes, const FixList& list) {
-  for (std::int64_t block = list.run().block_size / 2; block >= 64; block /= 2) {
-    TorchRun run = list.run();
-    Config config = list.config();
-    run.block_size = run.eval_block_size = block;
-    config.block_size = config.eval_block_size = block;
-    TorchFix fix = list.make(TorchFixKind::kShorterContext, config, run);
-    const bool last = fix.fits || block / 2 < 64;
-    if (last || block == list.run().block_size / 2) fixes.push_back(std::move(fix));
-    if (last) break;
+void add_coarser(std::vector<TorchFix>& fixes, const TorchFixMaker& maker) {
+  const ChangedRun now = maker.now();
+  if (now.run.compute == DType::kF32) {
+    ChangedRun after = now;
+    const bool has_bfloat16 = maker.card() == nullptr || maker.card()->bf16_tflops > 0;
+    after.run.compute = has_bfloat16 ? DType::kBF16 : DType::kF16;
+    after.config.dtype = name_of(after.run.compute);
+    fixes.push_back(maker.make(TorchFixKind::kDtype16, after));
+  }
+  TorchFix eight_bit = maker.make_eight_bit();
+  if (eight_bit.saved_bytes * kEightBitShare >= eight_bit.vram.high_bytes) {
+    fixes.push_back(std::move(eight_bit));
   }
 }
 
-// The largest smaller model of a kind that fits, else the smallest tried.
+void add_fewer_sequences(std::vector<TorchFix>& fixes, const TorchFixMaker& maker) {
+  ChangedRun after = maker.now();
+  if (after.run.batch_size == 1) return;
+  maker.set_batch(after, after.run.batch_size / 2);
+  if (after.config.effective_batch > 0) after.config.effective_batch = after.effective_batch();
+  fixes.push_back(maker.make(TorchFixKind::kFewerSequences, after));
+}
+
+// The largest of the sizes that fits, else half of what it is; sizes fall.
 template <typename Resize>
-void add_smaller(std::vector<TorchFix>& fixes, const FixList& list, TorchFixKind kind,
-                 std::int64_t largest, const Resize& resize) {
-  for (std::int64_t size = largest; size >= 1; size = size > 4 ? size * 3 / 4 : size - 1) {
-    TorchRun run = list.run();
-    Config config = list.config();
-    resize(size, run, config);
-    TorchFix fix = list.make(kind, config, run);
-    if (!fix.fits && size > 1) continue;
+void add_smaller(std::vector<TorchFix>& fixes, const TorchFixMaker& maker, TorchFixKind kind,
+                 const std::vector<std::int64_t>& sizes, std::int64_t half, const Resize& resize) {
+  const auto resized = [&](std::int64_t size) {
+    ChangedRun after = maker.now();
+    resize(size, after);
+    return maker.make(kind, after);
+  };
+  for (const std::int64_t size : sizes) {
+    TorchFix fix = resized(size);
+    if (!fix.fits) continue;
     fixes.push_back(std::move(fix));
     return;
   }
+  if (half >= 1) fixes.push_back(resized(half));
 }
 
-void add_smaller_models(std::vector<TorchFix>& fixes, const FixList& list) {
-  add_smaller(fixes, list, TorchFixKind::kFewerLayers, list.run().n_layer - 1,
-              [](std::int64_t layers, TorchRun& run, Config& config) {
-                run.n_layer = config.n_layer = layers;
-                run.checkpoint_blocks = std::min(run.checkpoint_blocks, layers);
+void add_shorter_context(std::vector<TorchFix>& fixes, const TorchFixMaker& maker) {
+  const std::int64_t half = maker.now().run.block_size / 2;
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t size = half; size >= kShortestContext; size /= 2) sizes.push_back(size);
+  const auto shorten = [](std::int64_t size, ChangedRun& after) {
+    after.config.block_size = after.run.block_size = size;
+    after.run.eval_block_size = std::min(after.run.eval_block_size, size);
+    after.config.eval_block_size = after.run.eval_block_size;
+  };
+  add_smaller(fixes, maker, TorchFixKind::kShorterContext, sizes,
+              half >= kShortestContext ? half : 0, shorten);
+}
+
+// By a quarter at a time, then one by one.
+std::vector<std::int64_t> sizes_below(std::int64_t size) {
+  std::vector<std::int64_t> sizes;
+  for (--size; size >= 1; size = size > 4 ? size * 3 / 4 : size - 1) sizes.push_back(size);
+  return sizes;
+}
+
+void add_smaller_models(std::vector<TorchFix>& fixes, const TorchFixMaker& maker) {
+  const TorchRun run = maker.now().run;
+  add_smaller(fixes, maker, TorchFixKind::kFewerLayers, sizes_below(run.n_layer), run.n_layer / 2,
+              [](std::int64_t layers, ChangedRun& after) {
+                after.config.n_layer = after.run.n_layer = layers;
+                after.run.checkpoint_blocks = std::min(after.run.checkpoint_blocks, layers);
+                after.config.checkpoint_blocks = after.run.checkpoint_blocks;
               });
-  const std::int64_t width = list.run().n_embd / list.run().n_head;
-  add_smaller(fixes, list, TorchFixKind::kNarrower, list.run().n_head - 1,
-              [width](std::int64_t heads, TorchRun& run, Config& config) {
-                run.n_head = config.n_head = heads;
-                run.n_embd = config.n_embd = heads * width;
+  const std::int64_t width = run.n_embd / run.n_head;
+  add_smaller(fixes, maker, TorchFixKind::kNarrower, sizes_below(run.n_head), run.n_head / 2,
+              [width](std::int64_t heads, ChangedRun& after) {
+                after.config.n_head = after.run.n_head = heads;
+                after.config.n_embd = after.run.n_embd = heads * width;
               });
 }
 
-TorchFix outside_of_the_model(const FixList& list, TorchFixKind kind) {
-  TorchFix fix;
-  fix.kind = kind;
-  fix.config = list.config();
-  fix.effective_batch = fix.config.batch_size * fix.config.gradient_accumulation_steps;
-  fix.same_training = true;
-  fix.parameters = torch_model_spec(list.run()).reported_parameter_count();
-  return fix;
+// The largest of OpenAI's smaller models that fits, else the next smaller one.
+void add_smaller_pretrained(std::vector<TorchFix>& fixes, const TorchFixMaker& maker) {
+  const std::string& name = maker.loaded().values.init_from;
+  std::vector<TorchFix> smaller;
+  for (const char* const model : {"gpt2-large", "gpt2-medium", "gpt2"}) {
+    LoadedConfig loaded = maker.loaded();
+    loaded.values.init_from = model;
+    resolve(loaded);
+    ChangedRun after = maker.now();
+    if (loaded.values.n_embd >= after.run.n_embd) continue;
+    after.config = loaded.values;
+    after.run.n_layer = after.config.n_layer;
+    after.run.n_head = after.config.n_head;
+    after.run.n_embd = after.config.n_embd;
+    after.run.checkpoint_blocks = std::min(after.run.checkpoint_blocks, after.run.n_layer);
+    after.config.checkpoint_blocks = after.run.checkpoint_blocks;
+    smaller.push_back(maker.make(TorchFixKind::kSmallerPretrained, after));
+    if (smaller.back().fits) break;
+  }
+  if (name == "gpt2" || smaller.empty()) return;
+  fixes.push_back(smaller.back().fits ? smaller.back() : smaller.front());
 }
 
 // What the cause itself asks for comes before what merely makes the run smaller.
-bool asked_for(const TorchFix& fix, const Diagnosis* diagnosis) {
+bool asked_for(TorchFixKind kind, const Diagnosis* diagnosis) {
   if (diagnosis == nullptr) return false;
-  switch (fix.kind) {
+  switch (kind) {
     case TorchFixKind::kAllocator:
       return diagnosis->cause == Cause::kFragmentation;
     case TorchFixKind::kFreeOthers:
@@ -198,29 +192,27 @@ bool asked_for(const TorchFix& fix, const Diagnosis* diagnosis) {
 
 void rank(std::vector<TorchFix>& fixes, const Diagnosis* diagnosis) {
   const auto place = [&](const TorchFix& f) {
-    return std::make_tuple(!asked_for(f, diagnosis), !f.same_training, !f.fits, f.needs_edit,
+    return std::make_tuple(!asked_for(f.kind, diagnosis), !f.same_training, !f.fits, f.needs_edit,
                            f.kind, -f.config.batch_size);
   };
   std::stable_sort(fixes.begin(), fixes.end(),
                    [&](const TorchFix& a, const TorchFix& b) { return place(a) < place(b); });
 }
 
-// A key-only split whose upper end fits; where none does, the smallest split with checkpointing.
-std::optional<TorchFix> recommend(const std::vector<TorchFix>& fixes, std::int64_t limit_bytes) {
-  for (const TorchFix& fix : fixes) {
-    if (fix.kind == TorchFixKind::kSplit && fix.vram.high_bytes <= limit_bytes) return fix;
+// The largest split whose upper end is within the limit.
+std::optional<TorchFix> largest_within(const std::vector<TorchFix>& splits,
+                                       std::int64_t limit_bytes) {
+  for (const TorchFix& fix : splits) {
+    if (fix.vram.high_bytes <= limit_bytes) return fix;
   }
   return std::nullopt;
 }
 
-TorchFix smallest_split(const FixList& list) {
-  Config config = list.config();
-  TorchRun run = list.run();
-  run.checkpoint_blocks = run.n_layer;
-  TorchFix fix = split_to(list, config, run, 1);
-  fix.needs_edit = true;
-  fix.time_ratio *= kCheckpointTime;
-  return fix;
+// With every block checkpointed, and as few sequences at once as the processes allow.
+TorchFix smallest_split(const TorchFixMaker& maker) {
+  const ChangedRun now = maker.now();
+  return split_to(maker, with_checkpoints(maker, now),
+                  is_possible_split(now, 1) ? 1 : now.config.batch_size);
 }
 
 }  // namespace
@@ -251,6 +243,8 @@ std::string_view name_of(TorchFixKind kind) noexcept {
       return "fewer_layers";
     case TorchFixKind::kNarrower:
       return "narrower";
+    case TorchFixKind::kSmallerPretrained:
+      return "smaller_pretrained";
     case TorchFixKind::kOnProcessor:
       return "on_processor";
   }
@@ -266,38 +260,33 @@ TorchRange torch_vram(const TorchMemory& memory) {
 }
 
 TorchFixes torch_fixes(const LoadedConfig& loaded, const TorchRun& run, std::int64_t card_bytes,
-                       const Diagnosis* diagnosis) {
-  const FixList list(loaded, run, card_bytes);
+                       const Card* card, const Diagnosis* diagnosis) {
+  const TorchFixMaker maker(loaded, run, card_bytes, card);
   TorchFixes fixes;
-  const std::vector<TorchFix> of_batch = splits(list);
+  fixes.fits_as_is = maker.fits_now();
+  const std::vector<TorchFix> of_batch = splits(maker);
   fixes.ranked = of_batch;
-  add_edits(fixes.ranked, list);
-  add_switches(fixes.ranked, list);
-  if (loaded.values.batch_size > 1) {
-    Config config = loaded.values;
-    TorchRun fewer = run;
-    config.batch_size = config.eval_batch_size = fewer.batch_size = fewer.eval_batch_size =
-        run.batch_size / 2;
-    config.effective_batch = 0;
-    fixes.ranked.push_back(list.make(TorchFixKind::kFewerSequences, config, fewer));
-  }
-  add_shorter(fixes.ranked, list);
-  if (run.n_layer > 1 || run.n_head > 1) add_smaller_models(fixes.ranked, list);
+  add_same_training(fixes.ranked, maker);
+  add_coarser(fixes.ranked, maker);
+  add_fewer_sequences(fixes.ranked, maker);
+  add_shorter_context(fixes.ranked, maker);
+  // A checkpoint's sizes cannot be changed.
+  const std::string& start = loaded.values.init_from;
+  if (start == "scratch") add_smaller_models(fixes.ranked, maker);
+  if (start.starts_with("gpt2")) add_smaller_pretrained(fixes.ranked, maker);
   for (const TorchFixKind kind : {TorchFixKind::kAllocator, TorchFixKind::kFreeOthers}) {
-    TorchFix fix = outside_of_the_model(list, kind);
-    if (asked_for(fix, diagnosis)) fixes.ranked.push_back(std::move(fix));
+    if (asked_for(kind, diagnosis)) {
+      fixes.ranked.push_back(maker.make_outside(kind, loaded.values));
+    }
   }
+  rank(fixes.ranked, diagnosis);
   Config on_processor = loaded.values;
   on_processor.device = "cpu";
-  TorchFix processor = outside_of_the_model(list, TorchFixKind::kOnProcessor);
-  processor.changes = changes_to(loaded, on_processor);
-  processor.time_ratio = kOnProcessor;
-  rank(fixes.ranked, diagnosis);
-  fixes.ranked.push_back(std::move(processor));
-  if (list.fits_now() || card_bytes == 0) return fixes;
-  fixes.recommended = recommend(of_batch, card_bytes);
-  fixes.safest = recommend(of_batch, card_bytes / 2);
-  if (!fixes.safest) fixes.safest = smallest_split(list);
+  fixes.ranked.push_back(maker.make_outside(TorchFixKind::kOnProcessor, on_processor));
+  if (fixes.fits_as_is || card_bytes == 0) return fixes;
+  fixes.recommended = largest_within(of_batch, card_bytes);
+  fixes.safest = largest_within(of_batch, card_bytes / 2);
+  if (!fixes.safest) fixes.safest = smallest_split(maker);
   if (!fixes.recommended && fixes.safest->fits) fixes.recommended = fixes.safest;
   return fixes;
 }

@@ -20,41 +20,52 @@ enum class TorchFixKind : std::uint8_t {
   kCompileOn,       // torch.compile lowers the step's peak
   kCheckpoint,      // torch.utils.checkpoint around the blocks: an edit
   kDtype16,         // float32 -> bfloat16 or float16
-  kEightBitAdam,    // an edit and a package
+  kEightBitAdam,    // AdamW's moments in one byte each: an edit and a package
   kFewerSequences,  // a smaller effective batch
   kShorterContext,
   kFewerLayers,
   kNarrower,
-  kOnProcessor,  // device='cpu'
+  kSmallerPretrained,  // another of OpenAI's models in init_from
+  kOnProcessor,        // device='cpu'
 };
 std::string_view name_of(TorchFixKind kind) noexcept;  // "split", as in JSON
 
 struct TorchFix {
   TorchFixKind kind;
-  std::vector<Change> changes;  // of nanoGPT's keys; empty where it takes an edit or a variable
-  bool needs_edit = false;      // nanoGPT has no key for it
-  Config config;                // with the changes
+  // Keys to set: nanoGPT's, and others that the user set. Their values are those of `config`.
+  std::vector<Change> changes;
+  bool needs_edit = false;  // nanoGPT has no key for all of it
+  // After the fix, with what takes an edit too (eval_batch_size, checkpoint_blocks).
+  Config config;
+  TorchRun run;
   std::int64_t effective_batch = 0;
   TorchRange vram;  // predicted: worst peak with fragmentation and context; both 0: not of the card
   std::int64_t saved_bytes = 0;  // of the middle
-  double time_ratio = 1;         // per token
-  bool same_training = false;    // the same sequences per update, up to rounding
-  bool fits = false;             // by the range's upper end
+  // Seconds per token against now: by the card's rates, those of an RTX 3090 where it is not known.
+  double time_ratio = 1;
+  bool same_training = false;  // the same sequences per update, up to rounding
+  bool fits = false;           // by the range's upper end
   std::int64_t parameters = 0;
 };
 
 struct TorchFixes {
-  std::vector<TorchFix> ranked;         // the best first
-  std::optional<TorchFix> recommended;  // fits by the range's upper end, the same training
-  std::optional<TorchFix> safest;       // half of what the card has, or the least there is
+  std::vector<TorchFix> ranked;  // the best first
+  bool fits_as_is = false;       // by the range's upper end: nothing is recommended then
+  // The same training by keys alone, the largest split that fits by the range's upper end; where
+  // there is none, `safest` if that fits.
+  std::optional<TorchFix> recommended;
+  // The largest split within half of what the card has, else the least there is: one sequence at a
+  // time with every block checkpointed, which takes an edit and may not fit either.
+  std::optional<TorchFix> safest;
 };
 
 // What the run needs of a card: the worst peak as reserved, with the context's range on top.
 TorchRange torch_vram(const TorchMemory& memory);
 
-// `card_bytes`: what the card can give to one process, context included; 0: not known, then nothing
-// is said to fit. `diagnosis` may be null.
+// `run` is the run of the resolved `config`, compiled as it says. `card_bytes`: what the card can
+// give to one process, context included; 0: not known, then nothing is said to fit. `card` and
+// `diagnosis` may be null.
 TorchFixes torch_fixes(const LoadedConfig& config, const TorchRun& run, std::int64_t card_bytes,
-                       const Diagnosis* diagnosis);
+                       const Card* card, const Diagnosis* diagnosis);
 
 }  // namespace snug

@@ -35,6 +35,7 @@ DoctorPoints assumptions_of(const DoctorReport& report) {
   for (const TorchAssumption& assumption : torch_assumptions(report.memory->run)) {
     points.points.push_back(say(report.language, assumption));
   }
+  points.points.push_back(time_assumption(report));
   return points;
 }
 
@@ -69,14 +70,9 @@ std::string typed(const DoctorReport& report, std::string_view first = "") {
   return text;
 }
 
-bool has_argument(const DoctorReport& report, std::string_view prefix) {
-  return std::any_of(report.arguments.begin(), report.arguments.end(),
-                     [&](const std::string& word) { return word.starts_with(prefix); });
-}
-
 bool can_write(const DoctorReport& report) {
   return report.fixes != nullptr && report.fixes->recommended &&
-         !report.fixes->recommended->changes.empty() && !has_argument(report, "--write");
+         !report.fixes->recommended->changes.empty();
 }
 
 DoctorFacts last_facts(const DoctorReport& report) {
@@ -88,9 +84,15 @@ DoctorFacts last_facts(const DoctorReport& report) {
   if (report.snug) {
     facts.facts.push_back({say(language, Word::kInSnug), {snug_sentence(report)}});
   }
-  if (report.memory == nullptr) {
+  if (!report.written.empty()) {
+    const std::string name = clean(report.written);
+    facts.facts.push_back({say(language, Word::kWriteIt), {say(language, Word::kWrote, {name})}});
+    command(Word::kRunIt, fmt::format("python train.py {}", quoted(report.written)));
+  } else if (!helps_to_change_settings(report)) {
+    return facts;
+  } else if (report.memory == nullptr) {
     command(Word::kGiveConfig, typed(report, " config/train_gpt2.py"));
-  } else if (helps_to_change_settings(report) && can_write(report)) {
+  } else if (can_write(report)) {
     command(Word::kWriteIt, fmt::format("{} --write=config/fits.py", typed(report)));
     command(Word::kRunIt, "python train.py config/fits.py");
   } else if (!report.diagnosis) {
@@ -108,6 +110,11 @@ bool is_empty(const DoctorBlock& block) {
 }
 
 }  // namespace
+
+std::string time_assumption(const DoctorReport& report) {
+  if (report.card == nullptr) return say(report.language, Word::kTimesWithoutCard);
+  return say(report.language, Word::kTimesOfCard, {std::string(report.card->name)});
+}
 
 DoctorContent doctor_content(const DoctorReport& report) {
   DoctorContent content;

@@ -83,6 +83,8 @@ void add_fixes(const DoctorReport& report, DoctorContent& content);
 
 DoctorBars held_by_model(const DoctorReport& report);
 DoctorTable phase_table_of(const DoctorReport& report);
+// What the times of fixes rest on.
+std::string time_assumption(const DoctorReport& report);
 
 // "logits, (65536, 50304) bfloat16, 6.14 GiB"
 std::string candidate_line(Language language, const Candidate& candidate);
@@ -94,13 +96,8 @@ std::string candidate_confidence(Language language, const Candidate& candidate);
 // "batch 4, accumulate 128", in the language.
 std::string fix_name(const DoctorReport& report, const TorchFix& fix);
 Word fix_effect(const TorchFix& fix);
-// The lines to change or type for a fix that no key makes; empty for the others.
-std::vector<std::string> fix_code(const DoctorReport& report, TorchFixKind kind);
-
-// nanoGPT has no keys for these two, so a fix may not carry them in its config: then they are what
-// torch_fixes() tries, a quarter of the batch and every block. `fix` may be null.
-std::int64_t evaluation_rows(const DoctorReport& report, const TorchFix* fix);
-std::int64_t checkpointed_blocks(const DoctorReport& report, const TorchFix* fix);
+// A split that comes with checkpointing, which has no kind of its own.
+bool has_checkpointing(const TorchFix& fix);
 
 // "5.20 GiB to 6.10 GiB", one amount when both are the same.
 std::string range_text(Language language, const TorchRange& range);

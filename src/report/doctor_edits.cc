@@ -1,8 +1,6 @@
 // What to type where nanoGPT has no key: lines to change as a diff without words, and commands.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "report/doctor_content.h"
 
 namespace snug {
@@ -60,36 +58,17 @@ std::vector<std::string> free_lines(const DoctorReport& report) {
   return lines;
 }
 
-const TorchFix* fix_of(const DoctorReport& report, TorchFixKind kind) {
-  if (report.fixes == nullptr) return nullptr;
-  for (const TorchFix& fix : report.fixes->ranked) {
-    if (fix.kind == kind) return &fix;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
-std::int64_t evaluation_rows(const DoctorReport& report, const TorchFix* fix) {
-  const std::int64_t now = report.memory != nullptr ? report.memory->run.eval_batch_size : 4;
-  const std::int64_t set = fix != nullptr ? fix->config.eval_batch_size : 0;
-  return set > 0 && set < now ? set : std::max<std::int64_t>(1, now / 4);
-}
-
-std::int64_t checkpointed_blocks(const DoctorReport& report, const TorchFix* fix) {
-  const std::int64_t layers = report.memory != nullptr ? report.memory->run.n_layer : 12;
-  const std::int64_t set = fix != nullptr ? fix->config.checkpoint_blocks : 0;
-  return set > 0 && set < layers ? set : layers;
-}
-
-std::vector<std::string> fix_code(const DoctorReport& report, TorchFixKind kind) {
-  const TorchFix* fix = fix_of(report, kind);
-  switch (kind) {
+std::vector<std::string> fix_code(const DoctorReport& report, const TorchFix& fix) {
+  switch (fix.kind) {
     case TorchFixKind::kEvalBatch:
-      return eval_batch_lines(evaluation_rows(report, fix));
+      if (!fix.needs_edit) return {};
+      return eval_batch_lines(fix.run.eval_batch_size);
     case TorchFixKind::kCheckpoint:
-      return checkpoint_lines(checkpointed_blocks(report, fix),
-                              report.memory != nullptr ? report.memory->run.n_layer : 0);
+    case TorchFixKind::kSplit:
+      if (!fix.needs_edit) return {};
+      return checkpoint_lines(fix.run.checkpoint_blocks, fix.run.n_layer);
     case TorchFixKind::kEightBitAdam:
       return eight_bit_lines();
     case TorchFixKind::kAllocator:

@@ -16,16 +16,16 @@ std::string millions(std::int64_t parameters) {
   return fmt::format("{:.1f}M", static_cast<double>(parameters) / 1e6);
 }
 
-std::vector<std::string> name_arguments(const DoctorReport& report, const TorchFix& fix) {
+std::vector<std::string> name_arguments(const TorchFix& fix) {
   const Config& c = fix.config;
   const auto text = [](std::int64_t number) { return std::to_string(number); };
   switch (fix.kind) {
     case TorchFixKind::kSplit:
       return {text(c.batch_size), text(c.gradient_accumulation_steps)};
     case TorchFixKind::kEvalBatch:
-      return {text(evaluation_rows(report, &fix))};
+      return {text(fix.run.eval_batch_size)};
     case TorchFixKind::kCheckpoint:
-      return {text(checkpointed_blocks(report, &fix)), text(c.n_layer)};
+      return {text(fix.run.checkpoint_blocks), text(fix.run.n_layer)};
     case TorchFixKind::kDtype16:
       return {c.dtype};
     case TorchFixKind::kFewerSequences:
@@ -36,6 +36,8 @@ std::vector<std::string> name_arguments(const DoctorReport& report, const TorchF
       return {text(c.n_layer), millions(fix.parameters)};
     case TorchFixKind::kNarrower:
       return {text(c.n_embd), text(c.n_head), millions(fix.parameters)};
+    case TorchFixKind::kSmallerPretrained:
+      return {c.init_from, millions(fix.parameters)};
     default:
       return {};
   }
@@ -47,19 +49,35 @@ Word fix_how(const TorchFix& fix) {
   return fix.needs_edit ? Word::kHowEdit : Word::kHowKey;
 }
 
+// At most four or five characters, whatever the figure: "9999", "123k", "1.2M".
+std::string count_text(double count) {
+  if (count < 9999.5) return fmt::format("{:.0f}", count);
+  if (count < 999.5e3) return fmt::format("{:.0f}k", count / 1e3);
+  return fmt::format("{:.{}f}M", count / 1e6, count < 9.95e6 ? 1 : 0);
+}
+
+std::string batch_text(std::int64_t batch) {
+  return batch < 1000000 ? std::to_string(batch) : count_text(static_cast<double>(batch));
+}
+
 std::string time_text(double ratio) {
-  if (ratio >= 3) return fmt::format("× {:.0f}", ratio);
+  if (ratio >= 3) return fmt::format("×{}", count_text(ratio));
   const double percent = (ratio - 1) * 100;
   return std::fabs(percent) < 0.5 ? "0%" : fmt::format("{:+.0f}%", percent);
 }
 
 bool is_of_the_card(const TorchFix& fix) { return fix.vram.high_bytes > 0; }
 
-// "5.21–6.02" in one unit for the whole column.
+// "5.21–6.02" in one unit for the whole column, in at most eleven characters: "215–1063".
 std::string vram_text(const TorchFix& fix, std::int64_t unit) {
   if (!is_of_the_card(fix)) return "–";
+  const auto in_units = [&](std::int64_t bytes) {
+    return static_cast<double>(bytes) / static_cast<double>(unit);
+  };
+  const double most = in_units(fix.vram.high_bytes);
+  const int decimals = most < 99.995 ? 2 : most < 999.95 ? 1 : 0;
   const auto amount = [&](std::int64_t bytes) {
-    return fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(unit));
+    return fmt::format("{:.{}f}", in_units(bytes), decimals);
   };
   const std::string low = amount(fix.vram.low_bytes), high = amount(fix.vram.high_bytes);
   return low == high ? low : fmt::format("{}–{}", low, high);
@@ -68,7 +86,12 @@ std::string vram_text(const TorchFix& fix, std::int64_t unit) {
 std::int64_t unit_of(const std::vector<TorchFix>& fixes) {
   std::int64_t most = 0;
   for (const TorchFix& fix : fixes) most = std::max(most, fix.vram.high_bytes);
+  if (most >= 10000 * kGiB) return 1024 * kGiB;
   return most >= kGiB ? kGiB : kMiB;
+}
+
+std::string unit_name(std::int64_t unit) {
+  return unit == kMiB ? "MiB" : unit == kGiB ? "GiB" : "TiB";
 }
 
 Tone mark_of(const DoctorReport& report, const TorchFix& fix) {
@@ -88,7 +111,7 @@ DoctorTable fix_table_of(const DoctorReport& report) {
     table.more = say(language, Word::kMoreFixes, {std::to_string(fixes.size() - kFixesShown)});
   }
   table.columns = {{say(language, Word::kHeadFix), 24, false},
-                   {say(language, Word::kHeadVram, {unit == kGiB ? "GiB" : "MiB"}), 11, true},
+                   {say(language, Word::kHeadVram, {unit_name(unit)}), 11, true},
                    {say(language, Word::kHeadBatch), 6, true},
                    {say(language, Word::kHeadTime), 5, true},
                    {say(language, Word::kHeadEffect), 12, false},
@@ -96,7 +119,7 @@ DoctorTable fix_table_of(const DoctorReport& report) {
   for (const TorchFix& fix : fixes) {
     table.rows.push_back(
         {mark_of(report, fix),
-         {fix_name(report, fix), vram_text(fix, unit), std::to_string(fix.effective_batch),
+         {fix_name(report, fix), vram_text(fix, unit), batch_text(fix.effective_batch),
           time_text(fix.time_ratio), say(language, fix_effect(fix)), say(language, fix_how(fix))}});
   }
   return table;
@@ -110,17 +133,17 @@ std::vector<std::string> key_lines(const TorchFix& fix) {
   return lines;
 }
 
-// A split that comes with checkpointing has no kind of its own.
-bool has_checkpointing(const TorchFix& fix) {
-  return fix.kind == TorchFixKind::kSplit && fix.needs_edit;
+// Its other half, as a fix of its own.
+TorchFix as_checkpointing(TorchFix fix) {
+  fix.kind = TorchFixKind::kCheckpoint;
+  return fix;
 }
 
 DoctorCode config_block(const DoctorReport& report, Word title, const TorchFix& fix) {
   const Language language = report.language;
   std::vector<std::string> parts = {fix_name(report, fix)};
   if (has_checkpointing(fix)) {
-    const std::string layers = std::to_string(fix.config.n_layer);
-    parts.push_back(say(language, name_texts(TorchFixKind::kCheckpoint), {layers, layers}));
+    parts.push_back(fix_name(report, as_checkpointing(fix)));
   }
   if (is_of_the_card(fix)) {
     parts.push_back(say(language, Word::kVramAfter, {range_text(language, fix.vram)}));
@@ -142,42 +165,35 @@ void add_configs(const DoctorReport& report, DoctorContent& content) {
   content.blocks.push_back(std::move(block));
 }
 
-// Kinds that take more than a key, each once, in the order of the table.
-std::vector<TorchFixKind> kinds_to_explain(const DoctorReport& report) {
-  std::vector<TorchFixKind> kinds;
-  const auto add = [&](TorchFixKind kind) {
-    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+// What takes more than a key, each kind once, in the order of the table.
+std::vector<TorchFix> fixes_to_explain(const DoctorReport& report) {
+  std::vector<TorchFix> fixes;
+  const auto add = [&](const TorchFix& fix) {
+    const bool is_known = std::any_of(fixes.begin(), fixes.end(),
+                                      [&](const TorchFix& f) { return f.kind == fix.kind; });
+    if (!is_known && !fix_code(report, fix).empty()) fixes.push_back(fix);
+  };
+  const auto add_kind = [&](TorchFixKind kind) {
+    TorchFix fix{};
+    fix.kind = kind;
+    add(fix);
   };
   const Cause cause = report.diagnosis ? report.diagnosis->cause : Cause::kUnknown;
-  if (cause == Cause::kFragmentation) add(TorchFixKind::kAllocator);
-  if (cause == Cause::kCoTenant) add(TorchFixKind::kFreeOthers);
-  if (report.fixes == nullptr) return kinds;
+  if (cause == Cause::kFragmentation) add_kind(TorchFixKind::kAllocator);
+  if (cause == Cause::kCoTenant) add_kind(TorchFixKind::kFreeOthers);
+  if (report.fixes == nullptr) return fixes;
   for (const auto& fix : {report.fixes->recommended, report.fixes->safest}) {
-    if (fix && has_checkpointing(*fix)) add(TorchFixKind::kCheckpoint);
+    if (fix && has_checkpointing(*fix)) add(as_checkpointing(*fix));
   }
-  for (const TorchFix& fix : report.fixes->ranked) {
-    if (!fix_code(report, fix.kind).empty()) add(fix.kind);
-  }
-  return kinds;
-}
-
-std::string name_of_kind(const DoctorReport& report, TorchFixKind kind) {
-  if (report.fixes != nullptr) {
-    for (const TorchFix& fix : report.fixes->ranked) {
-      if (fix.kind == kind) return fix_name(report, fix);
-    }
-  }
-  TorchFix fix{};
-  fix.kind = kind;
-  if (report.memory != nullptr) fix.config.n_layer = report.memory->run.n_layer;
-  return fix_name(report, fix);
+  for (const TorchFix& fix : report.fixes->ranked) add(fix);
+  return fixes;
 }
 
 }  // namespace
 
 std::string fix_name(const DoctorReport& report, const TorchFix& fix) {
   return say(report.language, name_texts(fix.kind),
-             std::span<const std::string>(name_arguments(report, fix)));
+             std::span<const std::string>(name_arguments(fix)));
 }
 
 Word fix_effect(const TorchFix& fix) {
@@ -193,27 +209,33 @@ Word fix_effect(const TorchFix& fix) {
       return Word::kEffectShorterContext;
     case TorchFixKind::kFewerLayers:
     case TorchFixKind::kNarrower:
+    case TorchFixKind::kSmallerPretrained:
       return Word::kEffectSmallerModel;
     default:
       return fix.same_training ? Word::kEffectSame : Word::kEffectOther;
   }
 }
 
+bool has_checkpointing(const TorchFix& fix) {
+  return fix.kind == TorchFixKind::kSplit && fix.needs_edit;
+}
+
 void add_fixes(const DoctorReport& report, DoctorContent& content) {
   const Language language = report.language;
   if (report.fixes != nullptr && !report.fixes->ranked.empty()) {
     DoctorTable table = fix_table_of(report);
-    const bool fits = !report.diagnosis && content.tone == Tone::kGood;
-    if (!report.fixes->recommended && report.card_bytes > 0) {
-      table.lines.push_back(say(language, fits ? Word::kFitsAsItIs : Word::kNoneFits));
+    const TorchFixes& fixes = *report.fixes;
+    if (!fixes.recommended && report.card_bytes > 0) {
+      const Word word = fixes.fits_as_is ? Word::kFitsAsItIs : Word::kNoneFits;
+      table.lines.push_back(say(language, word));
     }
     content.blocks.push_back(std::move(table));
     add_configs(report, content);
   }
-  for (const TorchFixKind kind : kinds_to_explain(report)) {
-    content.blocks.push_back(
-        DoctorCode{say(language, Word::kHowToTitle, {name_of_kind(report, kind)}),
-                   say(language, action_texts(kind)), fix_code(report, kind)});
+  for (const TorchFix& fix : fixes_to_explain(report)) {
+    content.blocks.push_back(DoctorCode{say(language, Word::kHowToTitle, {fix_name(report, fix)}),
+                                        say(language, action_texts(fix.kind)),
+                                        fix_code(report, fix)});
   }
 }
 

@@ -77,6 +77,10 @@ inline TorchFix fix_for_test(TorchFixKind kind, std::int64_t batch, double low, 
   fix.kind = kind;
   fix.config.batch_size = batch;
   fix.config.gradient_accumulation_steps = 512 / batch;
+  fix.run = run_for_test();
+  fix.run.batch_size = batch;
+  fix.run.eval_batch_size = kind == TorchFixKind::kEvalBatch ? batch / 4 : batch;
+  fix.run.checkpoint_blocks = kind == TorchFixKind::kCheckpoint ? fix.run.n_layer : 0;
   fix.effective_batch = 512;
   fix.vram = {gib(low), gib(high)};
   fix.saved_bytes = gib(62 - (low + high) / 2);

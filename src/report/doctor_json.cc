@@ -110,9 +110,7 @@ Json pytorch_of(const TorchMemory& m) {
 Json fix_of(const DoctorReport& report, const TorchFix& fix) {
   const Json values = Json::parse(config_to_json(fix.config));
   Json changes = Json::object();
-  for (const Change& change : fix.changes) {
-    changes[change.key] = values.contains(change.key) ? values[change.key] : Json(change.after);
-  }
+  for (const Change& change : fix.changes) changes[change.key] = values.at(change.key);
   return {{"kind", name_of(fix.kind)},
           {"name", fix_name(report, fix)},
           {"changes", changes},
@@ -126,7 +124,7 @@ Json fix_of(const DoctorReport& report, const TorchFix& fix) {
           {"parameters", fix.parameters},
           {"fits", fix.fits},
           {"needs_edit", fix.needs_edit},
-          {"edit", fix_code(report, fix.kind)}};
+          {"edit", fix_code(report, fix)}};
 }
 
 Json optional_fix(const DoctorReport& report, const std::optional<TorchFix>& fix) {
@@ -153,6 +151,7 @@ Json assumptions_of(const DoctorReport& report) {
   for (const TorchAssumption& a : torch_assumptions(report.memory->run)) {
     list.push_back({{"key", name_of(a.id)}, {"text", say(report.language, a)}});
   }
+  list.push_back({{"key", "time"}, {"text", time_assumption(report)}});
   return list;
 }
 

@@ -31,10 +31,14 @@ struct DoctorReport {
   std::int64_t card_bytes = 0;  // what the card can give to one process; 0: not known
   std::optional<SnugNeed> snug;
   bool explain = false;                // list what the figures take for granted
+  std::string written;                 // the file that --write made; empty: none
   std::vector<std::string> arguments;  // behind `snug doctor`, as typed
   bool color = false;
   Language language = Language::kEnglish;
 };
+
+// The lines to change or type for a fix that no key makes; empty for the others.
+std::vector<std::string> fix_code(const DoctorReport& report, const TorchFix& fix);
 
 std::string doctor_text(const DoctorReport& report);
 

@@ -60,6 +60,8 @@ enum class Word : std::uint8_t {
   kGiveConfig,
   kGiveLog,
   kExplainTitle,
+  kTimesOfCard,
+  kTimesWithoutCard,
   kTheMessage,
   // Headings of the tables.
   kHeadFix,
