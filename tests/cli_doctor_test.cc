@@ -1,4 +1,6 @@
 // The doctor as a person starts it: from a config, from a log, from both, in four languages.
+#include <set>
+
 #include "cli_testing.h"
 
 namespace snug {
@@ -11,12 +13,26 @@ constexpr const char* kCase6GiB =
     "has 7.04 GiB memory in use. Of the allocated memory 6.78 GiB is allocated by PyTorch, and "
     "31.42 MiB is reserved by PyTorch but unallocated.\n";
 
+// Others hold all but 190 MiB of the card.
+constexpr const char* kCoTenant =
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total "
+    "capacity of 11.69 GiB of which 10.00 MiB is free. Process 4242 has 11.50 GiB memory in use. "
+    "Including non-PyTorch memory, this process has 180.00 MiB memory in use. Of the allocated "
+    "memory 30.00 MiB is allocated by PyTorch, and 2.00 MiB is reserved by PyTorch but "
+    "unallocated.\n";
+
 class CliDoctorTest : public CliTest {
  protected:
   nlohmann::json json_of(const Words& arguments) const {
     const ProgramResult result = run(Words{"doctor", "--json"} + arguments);
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return nlohmann::json::parse(result.out, nullptr, false);
+  }
+
+  static bool has_fix(const nlohmann::json& json, const char* kind) {
+    const nlohmann::json& fixes = json.at("fixes");
+    return std::any_of(fixes.begin(), fixes.end(),
+                       [&](const nlohmann::json& fix) { return fix.at("kind") == kind; });
   }
 };
 
@@ -39,14 +55,58 @@ TEST_F(CliDoctorTest, SaysWhatPyTorchNeedsWithoutALog) {
 TEST_F(CliDoctorTest, NamesTheTensorOfALog) {
   folder_.write("oom.txt", std::string("  File \"train.py\", line 221, in estimate_loss\n") +
                                "    logits, loss = model(X, Y)\n" + kCase6GiB);
-  const nlohmann::json json = json_of(
-      {"--batch_size=64", "--gradient_accumulation_steps=8", "--compile=False", "--log=oom.txt"});
-  EXPECT_EQ(json.at("cause"), "capacity");
-  EXPECT_NEAR(json.at("request_bytes").get<double>(), 6.14 * 1024 * 1024 * 1024, 6e6);
-  ASSERT_FALSE(json.at("candidates").empty());
-  const nlohmann::json& first = json.at("candidates").front();
-  EXPECT_EQ(first.at("dtype"), "bfloat16");
-  EXPECT_EQ(first.at("bytes"), std::int64_t{65536} * 50304 * 2);
+  for (const char* compile : {"--compile=False", "--compile=True"}) {
+    SCOPED_TRACE(compile);
+    const nlohmann::json json =
+        json_of({"--batch_size=64", "--gradient_accumulation_steps=8", compile, "--log=oom.txt"});
+    EXPECT_EQ(json.at("cause"), "capacity");
+    EXPECT_NEAR(json.at("request_bytes").get<double>(), 6.14 * 1024 * 1024 * 1024, 6e6);
+    ASSERT_FALSE(json.at("candidates").empty());
+    const nlohmann::json& first = json.at("candidates").front();
+    EXPECT_EQ(first.at("tensor"), "logits");
+    EXPECT_EQ(first.at("shape"), nlohmann::json({65536, 50304}));
+    EXPECT_EQ(first.at("dtype"), "bfloat16");
+    EXPECT_GE(first.at("confidence"), 0.95);
+    // One run in all of the report, compiled as the message shows.
+    EXPECT_EQ(json.at("worst_peak_bytes"), json.at("pytorch").at("peak").at("allocated_bytes"));
+    EXPECT_FALSE(has_fix(json, "compile_on"));
+  }
+}
+
+TEST_F(CliDoctorTest, SurvivesACardThatOthersFill) {
+  folder_.write("oom.txt", kCoTenant);
+  const nlohmann::json json = json_of({"--batch_size=4", "--log=oom.txt"});
+  EXPECT_EQ(json.at("cause"), "co_tenant");
+  EXPECT_FALSE(json.at("snug").at("fits"));
+  EXPECT_GT(json.at("snug").at("total_bytes"), 0);
+}
+
+TEST_F(CliDoctorTest, ALogAloneIsNoConfig) {
+  folder_.write("oom.txt", kCase6GiB);
+  for (const Words& more : {Words{}, Words{"--color=never"}, Words{"--card=rtx3060"}}) {
+    EXPECT_TRUE(json_of(Words{"--log=oom.txt"} + more).at("pytorch").is_null());
+  }
+  EXPECT_FALSE(json_of({"--log=oom.txt", "--batch_size=64"}).at("pytorch").is_null());
+}
+
+TEST_F(CliDoctorTest, SaysWhatItTookFromTheLog) {
+  folder_.write("oom.txt", std::string("Overriding: batch_size = 64\nOverriding: n_layer = 24\n"
+                                       "tokens per iteration will be: 1,000\n") +
+                               kCase6GiB);
+  const std::string text = run({"doctor", "--log=oom.txt"}).out;
+  expect_holds(text, {"Taken from the log: batch_size = 64, n_layer = 24.",
+                      "The log trains 1,000 tokens per iteration, this config 2,621,440"});
+}
+
+TEST_F(CliDoctorTest, SaysThatARunFitsAlthoughItFailed) {
+  folder_.write("oom.txt",
+                "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 394.00 MiB "
+                "(GPU 0; 15.78 GiB total capacity; 5.17 GiB already allocated; 8.68 GiB free; 5.25 "
+                "GiB reserved in total by PyTorch)\n");
+  const ProgramResult result =
+      run({"doctor", "--dtype=float16", "--batch_size=2", "--compile=False", "--log=oom.txt"});
+  expect_holds(result.out, {"It fits as it is: no setting has to change."});
+  EXPECT_EQ(result.out.find("certainly fits"), std::string::npos);
 }
 
 TEST_F(CliDoctorTest, ReadsAPipeAndALogAlone) {
@@ -96,11 +156,65 @@ TEST_F(CliDoctorTest, WritesTheCorrectedConfig) {
   EXPECT_FALSE(exists("again.py"));
 }
 
+// What the file alone does not have is written too: the doctor then says of it that it fits.
+TEST_F(CliDoctorTest, WritesTheWholeRunThatItCorrected) {
+  folder_.write("mine.py", "batch_size = 12\ncompile = False\n");
+  folder_.write("oom.txt", std::string("Overriding: block_size = 512\n") + kCase6GiB);
+  const ProgramResult result = run({"doctor", "mine.py", "--n_layer=24", "--batch_size=128",
+                                    "--gradient_accumulation_steps=2", "--vocab_size=60000",
+                                    "--log=oom.txt", "--write=fits.py"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  expect_holds(result.out, {"wrote fits.py", "python train.py fits.py"});
+  const nlohmann::json config =
+      nlohmann::json::parse(run({"config", "--json", "fits.py"}).out, nullptr, false);
+  EXPECT_EQ(config.at("n_layer"), 24);
+  EXPECT_EQ(config.at("block_size"), 512);
+  EXPECT_EQ(config.at("vocab_size"), 60000);
+  const std::int64_t batch = config.at("batch_size");
+  EXPECT_EQ(batch * config.at("gradient_accumulation_steps").get<std::int64_t>(), 256);
+  expect_holds(read("fits.py"), {"# was: 12", "so that it fits 9.72 GiB"});
+  const nlohmann::json again = json_of({"fits.py", "--card=rtx3080"});  // 9.65 GiB
+  EXPECT_LE(again.at("pytorch").at("total_range").at("high_bytes"), again.at("card_bytes"));
+  EXPECT_TRUE(again.at("recommended").is_null());
+  expect_holds(run({"doctor", "fits.py", "--card=rtx3080"}).out, {"Fits. PyTorch needs"});
+}
+
+TEST_F(CliDoctorTest, NamesTheEditThatTheWrittenConfigNeeds) {
+  const ProgramResult result =
+      run({"doctor", "--batch_size=4", "--gradient_accumulation_steps=2", "--block_size=8192",
+           "--compile=False", "--card=rtx3060", "--write=fits.py"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::string text = read("fits.py");
+  EXPECT_EQ(text.rfind("# By `snug doctor`: fits 11.13 GiB only", 0), 0U) << text;
+  expect_holds(text, {"only with this edit of nanoGPT's code",
+                      "#   +             x = checkpoint(block, x, use_reentrant=False)\n",
+                      "block_size = 8192\n", "checkpoint_blocks = 12"});
+  EXPECT_EQ(text.find("so that it fits"), std::string::npos) << text;
+  expect_holds(run({"doctor", "fits.py", "--card=rtx3060"}).out, {"Fits. PyTorch needs"});
+}
+
 TEST_F(CliDoctorTest, SaysWhatNanoGptCannotBuild) {
-  const nlohmann::json json = json_of({"--n_embd=512", "--n_head=12", "--card=rtx3060"});
-  EXPECT_EQ(json.at("cause"), "not_memory");
-  const ProgramResult text = run({"doctor", "--n_embd=512", "--n_head=12", "--card=rtx3060"});
-  expect_holds(text.out, {"512", "12", "8"});
+  const Words question{"--n_embd=512", "--n_head=12", "--card=rtx3060"};
+  EXPECT_EQ(json_of(question).at("cause"), "not_memory");
+  const std::string text = run(Words{"doctor"} + question).out;
+  expect_holds(text, {"  · n_embd = 512 is not divisible by n_head = 12: nanoGPT stops with an\n"
+                      "    assertion before it needs any memory. n_head = 8 keeps the width,\n"
+                      "    n_embd = 516 keeps the heads.\n"});
+  // No search for heads that divide: the value itself is refused.
+  expect_error(run({"doctor", "--n_head=1000000000000"}), 2, {"n_head = 1000000000000"});
+}
+
+TEST_F(CliDoctorTest, RefusesInTheLanguage) {
+  expect_error(run({"doctor", "--lang=de"}), 2, {"die Diagnose braucht eine Konfiguration"});
+  expect_error(run({"doctor", "--log", "--lang=de"}), 2, {"--log braucht einen Wert"});
+  expect_error(run({"doctor", "--lang=zh", "--log=absent.txt"}), 4, {"日志 absent.txt 无法读取"});
+  expect_error(run({"doctor", "--lang=ja", "--torch=1", "--card=rtx3060"}), 2,
+               {"--torch=1 は使えません"});
+  folder_.write("oom.txt", kCase6GiB);
+  expect_error(run({"doctor", "--lang=de", "--log=oom.txt", "--write=x.py"}), 4,
+               {"nichts zu schreiben: Das Log allein"});
+  expect_error(run({"doctor", "--lang=de", "--card=rtx3060", "--html=absent/page.html"}), 5,
+               {"absent/page.html ist nicht beschreibbar: "});
 }
 
 TEST_F(CliDoctorTest, RefusesWhatItCannotUse) {
@@ -122,6 +236,35 @@ TEST_F(CliDoctorTest, WritesAPage) {
   const std::string page = read("page.html");
   expect_holds(page, {"<html lang=\"de\"", "</html>"});
   EXPECT_EQ(page.find("http://"), std::string::npos);
+}
+
+// Every member that stands under `json`, however deep; the keys of `changes` are those of a config.
+void collect_members(const nlohmann::json& json, std::set<std::string>& members) {
+  for (const auto& [name, value] : json.items()) {
+    if (json.is_object()) members.insert(name);
+    if (name != "changes" && value.is_structured()) collect_members(value, members);
+  }
+}
+
+TEST_F(CliDoctorTest, FormatsDocumentEveryMember) {
+  std::ifstream file(std::string(SNUG_SOURCE) + "/docs/formats.md");
+  std::string page(std::istreambuf_iterator<char>(file), {});
+  const std::size_t begin = page.find("## `snug doctor --json`");
+  ASSERT_NE(begin, std::string::npos);
+  page = page.substr(begin, page.find("\n## ", begin) - begin);
+  folder_.write("oom.txt", kCase6GiB);
+  folder_.write("tenant.txt", kCoTenant);
+  std::set<std::string> members;
+  collect_members(json_of({"--batch_size=64", "--log=oom.txt", "--explain"}), members);
+  collect_members(json_of({"--batch_size=4", "--log=tenant.txt"}), members);
+  EXPECT_GT(members.size(), 60U);
+  for (const std::string& member : members) {
+    EXPECT_NE(page.find("`" + member + "`"), std::string::npos) << member;
+  }
+  // Without a log, without a config.
+  const nlohmann::json asked = json_of({"--batch_size=64"});
+  EXPECT_TRUE(asked.at("request_bytes").is_null());
+  EXPECT_TRUE(asked.at("cause").is_null());
 }
 
 }  // namespace

@@ -10,45 +10,59 @@ namespace snug {
 namespace {
 
 // The text behind "--name=", nothing when the argument is another one.
-std::optional<std::string> value_of(const std::string& argument, std::string_view name) {
+std::optional<std::string> value_of(const std::string& argument, std::string_view name,
+                                    Language language) {
   const std::string option = fmt::format("--{}", name);
   if (argument != option && !argument.starts_with(fmt::format("{}=", option))) return std::nullopt;
   if (argument.size() <= option.size() + 1) {
-    throw ConfigError(fmt::format("{0} needs a value\nwrite it as one word: {0}=VALUE", option));
+    throw ConfigError(say(language, Word::kErrorOptionNeedsValue, {option}));
   }
   return argument.substr(option.size() + 1);
 }
 
-bool is_older(const std::string& version) {
+// The last --lang, before anything else is said.
+Language language_among(const std::vector<std::string>& arguments, const char* locale) {
+  std::string option;
+  for (const std::string& argument : arguments) {
+    if (const auto lang = value_of(argument, "lang", language_of("", locale))) option = *lang;
+  }
+  return language_of(option, locale);
+}
+
+bool is_older(const std::string& version, Language language) {
   if (version == "older" || version == "current") return version == "older";
-  throw ConfigError(fmt::format(
-      "--torch={} is not known\nit can be current (2.15, measured) or older (derived)", version));
+  throw ConfigError(say(language, Word::kErrorUnknownTorch, {version}));
 }
 
 }  // namespace
 
-DoctorOptions doctor_options(const std::vector<std::string>& arguments) {
+DoctorOptions doctor_options(const std::vector<std::string>& arguments, const char* locale) {
   DoctorOptions options;
+  options.language = language_among(arguments, locale);
   for (const std::string& argument : arguments) {
+    const auto value = [&](std::string_view name) {
+      return value_of(argument, name, options.language);
+    };
     if (argument == "-") {
       options.log = argument;
     } else if (argument == "--json") {
       options.json = true;
     } else if (argument == "--explain") {
       options.explain = true;
-    } else if (auto log = value_of(argument, "log")) {
+    } else if (auto log = value("log")) {
       options.log = log;
-    } else if (auto write = value_of(argument, "write")) {
+    } else if (auto write = value("write")) {
       options.write = write;
-    } else if (auto html = value_of(argument, "html")) {
+    } else if (auto html = value("html")) {
       options.html = html;
-    } else if (auto lang = value_of(argument, "lang")) {
-      options.lang = *lang;
-    } else if (auto version = value_of(argument, "torch")) {
-      options.older_pytorch = is_older(*version);
-    } else {
+    } else if (auto version = value("torch")) {
+      options.older_pytorch = is_older(*version, options.language);
+    } else if (!value("lang")) {
       options.config.push_back(argument);
     }
+  }
+  if (options.config.empty() && !options.log) {
+    throw ConfigError(say(options.language, Word::kErrorNothingToDo));
   }
   return options;
 }

@@ -5,18 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "report/messages.h"
+
 namespace snug {
 
 struct DoctorOptions {
   std::optional<std::string> log;    // a path, or "-" for standard input
   std::optional<std::string> write;  // where the corrected config goes
   std::optional<std::string> html;
-  std::string lang;
+  Language language = Language::kEnglish;
   bool json = false, explain = false, older_pytorch = false;
   std::vector<std::string> config;  // config files and --key=value, as `plan` takes them
 };
 
-// Throws ConfigError for an option without its value, or an unknown --torch.
-DoctorOptions doctor_options(const std::vector<std::string>& arguments);
+// Throws ConfigError for neither config nor log, an option without its value, an unknown --lang or
+// --torch: in the language that --lang names, else in that of `locale` (may be null).
+DoctorOptions doctor_options(const std::vector<std::string>& arguments, const char* locale);
 
 }  // namespace snug

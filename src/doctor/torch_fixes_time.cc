@@ -24,12 +24,12 @@ TokenFlops flops_of(const TorchRun& run) {
 
 // nanoGPT allows TF32 in float32 products: from Ampere on half the rate of 16 bits. A card without
 // bfloat16 computes it in float32.
-Rates rates_of(Card card, DType compute) {
+Rates rates_of(Card card) {
   if (card.compute_capability >= 80) {
     card.fp32_tflops = std::max(card.fp32_tflops, card.bf16_tflops / 2);
   }
-  const bool emulated = compute == DType::kBF16 && card.bf16_tflops <= 0;
-  return card_rates(card, emulated ? DType::kF32 : compute);
+  if (card.bf16_tflops <= 0) card.bf16_tflops = card.fp32_tflops;
+  return card_rates(card);
 }
 
 // Tensors of one micro-step with all gradients standing, each written once and read once.
@@ -64,14 +64,15 @@ TorchTime::TorchTime(const Card* card) : card_(card != nullptr ? *card : card_na
 
 double TorchTime::seconds_per_token(const TorchMemory& memory) const {
   const TorchRun& run = memory.run;
-  const Rates rates = rates_of(card_, run.compute);
+  const Rates rates = rates_of(card_);
   const OpRate& product = rates.at(OpKind::kLinear, false);
   const OpRate& attention = rates.at(OpKind::kAttention, false);
   const TokenFlops flops = flops_of(run);
   const Traffic traffic = micro_step_traffic(memory);
   const auto tokens = static_cast<double>(run.batch_size * run.block_size);
   const double per_token =
-      flops.products * product.seconds_per_flop + flops.attention * attention.seconds_per_flop;
+      flops.products * product.seconds_per_flop(run.compute) +
+      flops.attention * attention.seconds_per_flop(run.compute);
   const double micro_step =
       traffic.bytes * product.seconds_per_byte + traffic.starts * product.start_seconds;
   const double update = update_bytes(memory) * product.seconds_per_byte;

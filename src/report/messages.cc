@@ -52,17 +52,16 @@ std::string_view html_lang_of(Language language) noexcept {
 }
 
 Language language_of(const std::string& lang_option, const char* env_lang) {
-  if (!lang_option.empty()) {
-    if (const auto language = language_with_code(lang_option)) return *language;
-    throw ConfigError(filled(texts_of(Word::kUnknownLanguage)[0], std::vector{lang_option}));
-  }
   std::string_view locale = env_lang == nullptr ? "" : env_lang;
   locale = locale.substr(0, locale.find_first_of("_-.@"));
   std::string code;
   for (const char c : locale) {
     code += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
-  return language_with_code(code).value_or(Language::kEnglish);
+  const Language by_locale = language_with_code(code).value_or(Language::kEnglish);
+  if (lang_option.empty()) return by_locale;
+  if (const auto language = language_with_code(lang_option)) return *language;
+  throw ConfigError(say(by_locale, Word::kUnknownLanguage, {lang_option}));
 }
 
 const char* locale_of_environment() {
@@ -85,10 +84,10 @@ const Texts& headline_texts(Cause cause) { return row_of(cause_table(), cause).f
 const Texts& explanation_texts(Cause cause) { return row_of(cause_table(), cause).second; }
 const Texts& texts_of(TorchPhase phase) { return row_of(phase_table(), phase).texts; }
 const Texts& name_texts(TorchFixKind kind) { return row_of(fix_table_texts(), kind).first; }
+const Texts& action_texts(TorchFixKind kind) { return row_of(fix_table_texts(), kind).second; }
 const Texts& texts_of(TorchAssumptionId assumption) {
   return row_of(assumption_table(), assumption).texts;
 }
-const Texts& action_texts(TorchFixKind kind) { return row_of(fix_table_texts(), kind).second; }
 
 std::optional<std::vector<std::string>> matched(std::string_view pattern, std::string_view text) {
   std::vector<std::string> arguments;

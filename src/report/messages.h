@@ -24,7 +24,7 @@ std::string_view code_of(Language language) noexcept;       // "en", "zh", "ja",
 std::string_view html_lang_of(Language language) noexcept;  // "zh-Hans" where script matters
 
 // What --lang says, else the locale's prefix ("zh_CN.UTF-8"), else English. `env_lang` may be null.
-// Throws ConfigError on an unknown --lang.
+// Throws ConfigError on an unknown --lang, in the locale's language.
 Language language_of(const std::string& lang_option, const char* env_lang);
 
 // The locale that messages follow: LC_ALL, else LC_MESSAGES, else LANG; null when none is set.
@@ -174,7 +174,10 @@ enum class Word : std::uint8_t {
   kErrorCannotReadLog,
   kErrorWriteNeedsConfig,
   kErrorNothingToWrite,
+  kErrorAlreadyFits,
   kErrorCannotWrite,
+  kErrorOptionNeedsValue,
+  kErrorUnknownTorch,
   kWrote,
   kUnknownLanguage,
 };

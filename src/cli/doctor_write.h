@@ -1,0 +1,19 @@
+// What `snug doctor` writes: the corrected config, and files in whole.
+#pragma once
+
+#include <string>
+
+#include "cli/doctor_case.h"
+
+namespace snug {
+
+// A copy of the user's last config file, or a new one, with the recommended fix and every setting
+// of the run that the file alone does not have: those of the command line, of earlier files and of
+// the log. A fix that takes an edit of nanoGPT's code is named at the top, with the edit. Throws
+// DataError where there is nothing to write.
+std::string corrected_config(const DoctorCase& c, const DoctorOptions& options);
+
+// Throws DeviceError, in the language.
+void write_whole(const std::string& path, const std::string& text, Language language);
+
+}  // namespace snug
