@@ -83,8 +83,7 @@ bool ends_traceback(LogEventKind kind) {
 bool holds(const MessageText& message, PhraseCheck check) {
   // Within this many folded characters behind the phrase.
   constexpr std::size_t kReach = 200;
-  const std::string_view rest =
-      message.text.substr(std::min(message.phrase_end, message.text.size()));
+  const std::string_view rest = message.text.substr(message.phrase_end);
   const std::string after = fold_text(rest).substr(0, kReach);
   switch (check) {
     case PhraseCheck::kOutOfMemoryFollows:
@@ -106,6 +105,11 @@ bool holds(const MessageText& message, PhraseCheck check) {
 
 }  // namespace
 
+void EventCollector::append(std::string_view text) {
+  const std::size_t room = kMaxWindowBytes - std::min(kMaxWindowBytes, window_->text.size());
+  window_->text += text.substr(0, room);
+}
+
 bool EventCollector::is_live(const LogLine& line, std::size_t position) const {
   if (!window_) return false;
   if (window_->rank && line.rank && window_->rank != line.rank) return false;
@@ -121,7 +125,7 @@ void EventCollector::open(LogEventKind kind, const LogPhrase* phrase, const LogL
   const std::optional<std::size_t> begin = phrase_begin(line.text, end, length);
   const bool ends_another = window_ && window_->last_line == line.number;
   if (ends_another && begin) {
-    window_->text += line.text.substr(line_begin_, std::max(*begin, line_begin_) - line_begin_);
+    append(line.text.substr(line_begin_, std::max(*begin, line_begin_) - line_begin_));
     line_begin_ = std::max(*begin, line_begin_);
   }
   close();
@@ -226,10 +230,8 @@ void EventCollector::end_line(const LogLine& line) {
   is_exception_checked_ = false;
   const bool is_foreign = window_ && window_->rank && line.rank && window_->rank != line.rank;
   if (window_ && !is_foreign) {
-    const std::string_view share = line.text.substr(std::min(line_begin_, line.text.size()));
-    const std::size_t room = kMaxWindowBytes - std::min(kMaxWindowBytes, window_->text.size());
-    window_->text += share.substr(0, room);
-    window_->text += '\n';
+    append(line.text.substr(std::min(line_begin_, line.text.size())));
+    append("\n");
     if (!is_live(line, window_->text.size())) close();
   }
   line_begin_ = 0;
@@ -242,7 +244,8 @@ void EventCollector::end_line(const LogLine& line) {
 
 void EventCollector::close() {
   if (!window_) return;
-  const MessageText message{window_->kind, window_->text, window_->phrase_end};
+  const MessageText message{window_->kind, window_->text,
+                            std::min(window_->phrase_end, window_->text.size())};
   const bool counts = window_->phrase == nullptr || holds(message, window_->phrase->check);
   LogEvent event = read_message(
       {counts ? window_->kind : LogEventKind::kOtherError, message.text, message.phrase_end});

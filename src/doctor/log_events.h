@@ -40,9 +40,9 @@ class EventCollector {
     LogEventKind kind = LogEventKind::kOtherError;
     const LogPhrase* phrase = nullptr;  // that gave the kind; none for a bare exception
     bool has_exception = false;         // the line it begins with names one
-    std::string text;
-    std::size_t phrase_end = 0;   // in text
-    std::size_t last_phrase = 0;  // in text, of any phrase
+    std::string text;                   // of bounded size: what comes later is left out
+    std::size_t phrase_end = 0;         // in text, or beyond it where it is full
+    std::size_t last_phrase = 0;        // in text, of any phrase
     std::int64_t line = 0;
     std::int64_t last_line = 0;  // with a phrase in it
     std::optional<int> rank;
@@ -50,6 +50,7 @@ class EventCollector {
     Context context;
   };
 
+  void append(std::string_view text);
   bool is_live(const LogLine& line, std::size_t position) const;
   bool is_of_window(const LogPhrase& phrase, const LogLine& line, std::size_t position) const;
   bool is_weak_echo(const LogPhrase& phrase, const LogLine& line, std::size_t end) const;

@@ -155,6 +155,17 @@ bool take_compose_name(std::string_view& text) {
   return true;
 }
 
+std::string_view without_end_borders(std::string_view text) {
+  while (true) {
+    std::size_t end = text.size();
+    while (end > 0 && is_blank(text[end - 1])) --end;
+    const std::size_t box = end < 3 ? 0 : border_length(text.substr(end - 3, 3));
+    const bool ends_in_bar = end > 0 && text[end - 1] == '|';
+    if (!ends_in_bar && box != 3) return text;
+    text = text.substr(0, end - (ends_in_bar ? 1 : 3));
+  }
+}
+
 bool take_quote_or_border(std::string_view& text, LogLine& line) {
   const std::string_view body = trimmed(text);
   if (body.starts_with('>')) {
@@ -165,15 +176,7 @@ bool take_quote_or_border(std::string_view& text, LogLine& line) {
   const std::size_t length = border_length(body);
   if (length == 0) return false;
   line.has_border = true;
-  text = body.substr(length);
-  while (!text.empty()) {
-    const std::string_view last = trimmed(text);
-    const bool ends_in_bar = last.ends_with('|');
-    const bool ends_in_box = last.size() >= 3 && border_length(last.substr(last.size() - 3)) == 3;
-    if (!ends_in_bar && !ends_in_box) break;
-    const std::size_t kept = static_cast<std::size_t>(last.data() - text.data()) + last.size();
-    text = text.substr(0, kept - (ends_in_bar ? 1 : 3));
-  }
+  text = without_end_borders(body.substr(length));
   take(text, " ");
   return true;
 }

@@ -93,6 +93,30 @@ TEST(LogStream, ThousandsOfFailuresAreCountedAndFewAreKept) {
   EXPECT_LE(reading.facts.settings.size(), 512U);
 }
 
+// A list of processes that never ends keeps its message open.
+TEST(LogStream, AMessageThatGoesOnForever) {
+  constexpr std::int64_t kPieces = 1000;  // 16 million lines
+  std::string piece;
+  for (int i = 0; i < 1000; ++i) piece += "memory in use" + std::string(16, '\n');
+  const LogReading reading = read_bounded([&piece](std::int64_t index) {
+    if (index == 0 || index == kPieces) return std::string(kFailure);
+    return index > kPieces ? std::string() : piece;
+  });
+  EXPECT_EQ(reading.count_of(LogEventKind::kCudaOutOfMemory), 2);
+  ASSERT_EQ(reading.events.size(), 2U);
+  EXPECT_EQ(to_text(reading.events[0]), to_text(reading.events[1]));
+}
+
+// What tells the kind of a message may come when no more of it is kept.
+TEST(LogStream, AKindBeyondWhatIsKept) {
+  std::string text = "RuntimeError: \n";
+  for (int i = 0; i < 3000; ++i) text += "memory in use\n";
+  const LogReading reading = read_text(text + "CUDA out of memory. Tried to allocate 2.00 GiB\n");
+  ASSERT_EQ(reading.events.size(), 1U);
+  EXPECT_EQ(reading.events[0].kind, LogEventKind::kCudaOutOfMemory);
+  EXPECT_LE(reading.events[0].text.size(), 2000U);
+}
+
 TEST(LogStream, OneLineWithoutEnd) {
   const LogReading reading = read_bounded([](std::int64_t index) {
     if (index == 400) return std::string(kFailure);
@@ -102,6 +126,16 @@ TEST(LogStream, OneLineWithoutEnd) {
   ASSERT_EQ(reading.events.size(), 1U);
   EXPECT_EQ(to_text(reading.events[0].request), "384.00 MiB");
   EXPECT_LE(reading.events[0].text.size(), 600U);
+}
+
+TEST(LogStream, LinesThatEndInThousandsOfBorders) {
+  constexpr std::size_t kHalf = 16 << 10;
+  const std::string line = "|" + std::string(kHalf - 2, ' ') + std::string(kHalf, '|') + '\n';
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += line;
+  const LogReading reading = read_text(text + "| iter 7: loss 2.4" + line);
+  EXPECT_EQ(reading.line_count, 201);
+  EXPECT_EQ(reading.facts.last_iteration, 7);
 }
 
 }  // namespace
