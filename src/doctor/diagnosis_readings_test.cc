@@ -77,6 +77,15 @@ TEST(DiagnosisReadings, SmallNumbersSayNothing) {
   EXPECT_TRUE(read_number("20.00 MiB").candidates.empty());
 }
 
+// An amount without decimals stands for half as much or half as much again: all have such a size.
+TEST(DiagnosisReadings, WideRangesSayNothing) {
+  for (const char* request : {"1 GiB", "2 GB", "4 GiB", "9 GB", "1 TiB"}) {
+    EXPECT_TRUE(read_number(request).candidates.empty()) << request;
+  }
+  EXPECT_FALSE(read_number("200 MiB").candidates.empty());
+  EXPECT_FALSE(read_number("24.00 MiB").candidates.empty());
+}
+
 // Any numbers, also impossible ones, give an answer whose confidence adds up.
 TEST(DiagnosisReadings, AnyNumbers) {
   std::mt19937 random(7);

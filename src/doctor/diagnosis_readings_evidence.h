@@ -1,0 +1,32 @@
+// What a log tells about which sizes are likely, for reading a number without a config.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "doctor/diagnosis_evidence.h"
+
+namespace snug {
+
+struct ReadingEvidence {
+  // Sizes that the log itself mentions; 0: not.
+  std::int64_t batch = 0, length = 0, vocabulary = 0, heads = 0;
+  std::string dtype;
+  LogMoment moment;
+  bool is_old = false;               // before 2023
+  std::int64_t allocated_bytes = 0;  // when it failed; 0: not known
+};
+
+ReadingEvidence reading_evidence(const LogReading& log, const LogEvent& event);
+
+// Factors of a reading's weight. A size that the log mentions makes a reading with it likely and
+// one without it unlikely; so does the part of the model that the traceback names.
+double agreement(std::int64_t mentioned, std::int64_t size);
+double agreement(const LogMoment& moment, std::initializer_list<TensorHint> hints);
+double prior_of_batch(std::int64_t batch);
+
+std::string_view half_dtype(const ReadingEvidence& evidence);
+
+}  // namespace snug
