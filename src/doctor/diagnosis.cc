@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <variant>
 
 #include "base/bytes.h"
+#include "config/fields.h"
+#include "config/python_reader.h"
 #include "doctor/diagnosis_cause.h"
 #include "doctor/diagnosis_event.h"
 #include "doctor/diagnosis_match.h"
@@ -227,6 +230,11 @@ Diagnosis predict(const TorchMemory& memory, const Card* card) {
   return result;
 }
 
+// Within the limits of a key that holds a whole number.
+bool is_possible(std::string_view key, std::int64_t value) {
+  return find_field(key)->limit.allows(static_cast<double>(value));
+}
+
 // nanoGPT's own assertion, with the sizes that the log mentions.
 std::optional<Note> heads_note_of(const LogReading& log, const LogEvent& event) {
   const bool asserts =
@@ -237,9 +245,11 @@ std::optional<Note> heads_note_of(const LogReading& log, const LogEvent& event) 
   const Config defaults;
   std::int64_t width = defaults.n_embd, heads = defaults.n_head;
   for (const LogSetting& setting : log.facts.settings) {
-    const std::int64_t value = std::strtoll(setting.value.c_str(), nullptr, 10);
-    if (setting.key == "n_embd") width = value;
-    if (setting.key == "n_head") heads = value;
+    if (setting.key != "n_embd" && setting.key != "n_head") continue;
+    const std::optional<Value> literal = read_literal(setting.value);
+    const std::int64_t* const value = literal ? std::get_if<std::int64_t>(&*literal) : nullptr;
+    if (value == nullptr || !is_possible(setting.key, *value)) continue;
+    (setting.key == "n_embd" ? width : heads) = *value;
   }
   return heads_note(width, heads);
 }
@@ -261,10 +271,11 @@ std::string_view name_of(Cause cause) noexcept {
 }
 
 std::optional<Note> heads_note(std::int64_t n_embd, std::int64_t n_head) {
-  if (n_embd < 1 || n_head < 1 || n_embd % n_head == 0) return std::nullopt;
+  if (!is_possible("n_embd", n_embd) || !is_possible("n_head", n_head)) return std::nullopt;
+  if (n_embd % n_head == 0) return std::nullopt;
   // The divisor nearest to the wish, the smaller of two; the multiple nearest to the width.
   std::int64_t heads = 1;
-  for (std::int64_t d = 2; d <= std::min(n_embd, 2 * n_head) && d < 1 << 20; ++d) {
+  for (std::int64_t d = 2; d <= std::min(n_embd, 2 * n_head); ++d) {
     if (n_embd % d == 0 && std::abs(d - n_head) < std::abs(heads - n_head)) heads = d;
   }
   const std::int64_t width = std::max<std::int64_t>(1, (n_embd + n_head / 2) / n_head) * n_head;

@@ -91,7 +91,8 @@ LogSettingsTaken take_settings_from_log(const LogReading& log, LoadedConfig& con
 // PyTorch's memory depends on this key.
 bool decides_memory(std::string_view key);
 
-// n_embd that n_head does not divide, with what would: kHeadsDoNotDivide. Nothing when it does.
+// n_embd that n_head does not divide, with what would: kHeadsDoNotDivide. Nothing when it does, or
+// when one of them is out of its key's range.
 std::optional<Note> heads_note(std::int64_t n_embd, std::int64_t n_head);
 
 // Any of the pointers may be null: no log, no config, no card named.

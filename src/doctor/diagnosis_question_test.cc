@@ -1,6 +1,8 @@
 // Questions that people ask about nanoGPT's own configs, and notes and myths in the answers.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "doctor/diagnosis_for_test.h"
 
 namespace snug {
@@ -152,6 +154,8 @@ TEST(DiagnosisQuestion, HeadsThatDoNotDivide) {
   EXPECT_EQ(heads_note(448, 12)->arguments[2], "14");
   EXPECT_FALSE(heads_note(768, 12));
   EXPECT_FALSE(heads_note(0, 0));
+  EXPECT_FALSE(heads_note(768, std::numeric_limits<std::int64_t>::max()));
+  EXPECT_FALSE(heads_note(std::numeric_limits<std::int64_t>::max(), 12));
   const Diagnosis diagnosis = diagnose_text(
       "Overriding: n_embd = 512\n"
       "  File \"model.py\", line 33, in __init__\n    assert config.n_embd % config.n_head == 0\n"
@@ -159,6 +163,21 @@ TEST(DiagnosisQuestion, HeadsThatDoNotDivide) {
   EXPECT_EQ(diagnosis.cause, Cause::kNotMemory);
   ASSERT_NE(find_note(diagnosis, NoteId::kHeadsDoNotDivide), nullptr);
   EXPECT_EQ(find_note(diagnosis, NoteId::kHeadsDoNotDivide)->arguments, note->arguments);
+}
+
+// Numbers that no config takes are misprints of the log.
+TEST(DiagnosisQuestion, ImpossibleHeadsInTheLog) {
+  for (const char* value :
+       {"99999999999999999999999", "-99999999999999999999999", "9223372036854775807", "-1", "''"}) {
+    const Diagnosis diagnosis = diagnose_text(fmt::format(
+        "Overriding: n_embd = 512\nOverriding: n_embd = {0}\nOverriding: n_head = {0}\n"
+        "  File \"model.py\", line 33, in __init__\n    assert config.n_embd % config.n_head == 0\n"
+        "AssertionError\n",
+        value));
+    ASSERT_NE(find_note(diagnosis, NoteId::kHeadsDoNotDivide), nullptr) << value;
+    EXPECT_EQ(find_note(diagnosis, NoteId::kHeadsDoNotDivide)->arguments[0], "512") << value;
+    EXPECT_EQ(find_note(diagnosis, NoteId::kHeadsDoNotDivide)->arguments[1], "12") << value;
+  }
 }
 
 TEST(DiagnosisQuestion, AtMostThreeMyths) {
