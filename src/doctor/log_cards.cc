@@ -5,9 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
-#include "doctor/log_amount.h"
-#include "doctor/log_fold.h"
 #include "doctor/log_text.h"
 
 namespace snug {
@@ -15,7 +12,7 @@ namespace {
 
 using namespace log_text;
 
-constexpr std::size_t kMaxCards = 64, kMaxCardProcesses = 256, kMaxName = 64;
+constexpr std::size_t kMaxCards = 64, kMaxName = 64;
 
 std::vector<std::string_view> words_of(std::string_view text) {
   // The longest row of the table has 12 words; more only happen in other text.
@@ -31,21 +28,8 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-// nvidia-smi prints whole MiB; whether it rounds or truncates is not documented, so both are
-// covered.
-std::optional<LogAmount> table_amount(std::string_view word) {
-  if (word.empty() || !is_digit(word.front())) return std::nullopt;
-  const std::string folded_word = fold_text(word);
-  const auto parsed = parse_amount(folded_word, 0, UnitRule::kRequired);
-  if (!parsed || !parsed->amount) return std::nullopt;
-  return LogAmount{parsed->amount->low_bytes, parsed->amount->high_bytes + kMiB / 2};
-}
-
-std::optional<int> small_number(std::string_view word) {
-  std::size_t at = 0;
-  const std::optional<std::int64_t> number = parse_count(word, at);
-  if (!number || at != word.size() || *number > 1023) return std::nullopt;
-  return static_cast<int>(*number);
+bool is_card_index(std::string_view word) {
+  return word.size() <= 4 && std::all_of(word.begin(), word.end(), is_digit);
 }
 
 // "00000000:01:00.0" in the second cell marks the row that names a card.
@@ -93,55 +77,16 @@ std::string_view card_name_at(std::string_view text) {
 
 void CardReader::read_row(const LogLine& line) {
   const std::size_t bar = line.text.find('|');
-  const std::string_view first_cell = trimmed(line.text.substr(0, bar));
-  if (bar == std::string_view::npos) {
-    if (first_cell.ends_with("MiB") || first_cell.ends_with("N/A")) read_process(first_cell);
-    return;
-  }
+  if (bar == std::string_view::npos || facts_.cards.size() >= kMaxCards) return;
+  std::vector<std::string_view> words = words_of(line.text.substr(0, bar));
   const std::string_view rest = line.text.substr(bar + 1);
-  const std::string_view second_cell = trimmed(rest.substr(0, rest.find('|')));
-  if (awaits_usage_ && second_cell.find("MiB") != std::string_view::npos) {
-    read_usage(second_cell);
-    return;
-  }
-  std::vector<std::string_view> words = words_of(first_cell);
-  const std::vector<std::string_view> second = words_of(second_cell);
-  const std::optional<int> index = words.empty() ? std::nullopt : small_number(words.front());
-  if (!index || second.empty() || !is_bus_id(second.front())) return;
-  if (is_mode(words.back())) words.pop_back();
-  if (words.size() < 2 || facts_.cards.size() >= kMaxCards) return;
-  const char* begin = words[1].data();
+  const std::vector<std::string_view> second = words_of(rest.substr(0, rest.find('|')));
+  if (!words.empty() && is_mode(words.back())) words.pop_back();
+  if (words.size() < 2 || !is_card_index(words.front())) return;
+  if (second.empty() || !is_bus_id(second.front())) return;
+  const char* const begin = words[1].data();
   const auto length = static_cast<std::size_t>(words.back().data() + words.back().size() - begin);
-  LogCard card;
-  card.index = index;
-  card.name = std::string(begin, std::min(length, kMaxName));
-  facts_.cards.push_back(std::move(card));
-  awaits_usage_ = true;
-}
-
-void CardReader::read_usage(std::string_view cell) {
-  const std::size_t slash = cell.find('/');
-  awaits_usage_ = false;
-  if (slash == std::string_view::npos) return;
-  facts_.cards.back().used = table_amount(trimmed(cell.substr(0, slash)));
-  facts_.cards.back().total = table_amount(trimmed(cell.substr(slash + 1)));
-}
-
-// "0   N/A  N/A   1234   C+G   /usr/bin/python   120MiB".
-void CardReader::read_process(std::string_view cell) {
-  const std::vector<std::string_view> words = words_of(cell);
-  const auto type = std::find_if(words.begin(), words.end(), [](std::string_view word) {
-    return word == "C" || word == "G" || word == "C+G";
-  });
-  if (words.size() < 5 || type == words.end() || type - words.begin() < 2) return;
-  const std::optional<int> card = small_number(words.front());
-  std::size_t at = 0;
-  const std::optional<std::int64_t> pid = parse_count(*(type - 1), at);
-  if (!card || !pid || type + 1 == words.end()) return;
-  if (facts_.card_processes.size() >= kMaxCardProcesses) return;
-  const std::string_view name = *(type + 1);
-  facts_.card_processes.push_back(
-      {*card, *pid, std::string(name.substr(0, kMaxName)), table_amount(words.back())});
+  facts_.cards.push_back({std::string(begin, std::min(length, kMaxName))});
 }
 
 void CardReader::read_mention(const LogLine& line, std::size_t end) {
@@ -173,9 +118,7 @@ void CardReader::add_name(std::string_view name) {
       std::any_of(facts_.cards.begin(), facts_.cards.end(),
                   [&](const LogCard& c) { return c.name.find(name) != std::string::npos; });
   if (is_known) return;
-  LogCard card;
-  card.name = std::string(name);
-  facts_.cards.push_back(std::move(card));
+  facts_.cards.push_back({std::string(name)});
 }
 
 }  // namespace snug

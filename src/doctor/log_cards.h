@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "doctor/log_prefix.h"
 #include "doctor/log_reading.h"
@@ -12,19 +13,17 @@ class CardReader {
  public:
   explicit CardReader(LogFacts& facts) : facts_(facts) {}
 
-  // A line that stood between borders: a row of nvidia-smi's table, or nothing of ours.
+  // A line that stood between borders: a row of nvidia-smi's table that names a card, or nothing
+  // of ours.
   void read_row(const LogLine& line);
 
   // A word of a card's name ends at `end` of the line.
   void read_mention(const LogLine& line, std::size_t end);
 
  private:
-  void read_usage(std::string_view cell);
-  void read_process(std::string_view cell);
   void add_name(std::string_view name);
 
   LogFacts& facts_;
-  bool awaits_usage_ = false;  // the row before named a card
 };
 
 }  // namespace snug

@@ -154,7 +154,10 @@ bool EventCollector::is_of_window(const LogPhrase& phrase, const LogLine& line,
   if (is_bare && !ends_traceback(phrase.kind) && window_->last_line != line.number) return false;
   if (is_vague || is_bare) return window_->parts.empty();
   const bool repeats = window_->phrase == &phrase && !window_->parts.empty();
-  const bool is_near = position <= window_->last_phrase + kMaxEchoBytes;
+  // Python prints the program's own call under its warning about it.
+  const bool is_warning = phrase.check == PhraseCheck::kDeprecatedFollows;
+  const bool is_near =
+      position <= window_->last_phrase + (is_warning ? kMaxSilentBytes : kMaxEchoBytes);
   return window_->kind == phrase.kind && is_near && !repeats;
 }
 

@@ -21,7 +21,7 @@ struct Label {
 };
 
 // Words right before an amount. Where one ends in another the longer comes first.
-constexpr std::array<Label, 30> kBefore{{
+constexpr std::array<Label, 29> kBefore{{
     {"triedtoallocate", &LogEvent::request},
     {"tryingtoallocate", &LogEvent::request},
     {"unabletoallocate", &LogEvent::request},
@@ -46,7 +46,6 @@ constexpr std::array<Label, 30> kBefore{{
     {"currentlyallocated:", &LogEvent::allocated, UnitRule::kRequired, LogWording::kMallocAsync},
     {"memoryfraction):", &LogEvent::limit},
     {"mpsallocated:", &LogEvent::allocated, UnitRule::kRequired, LogWording::kMps},
-    {"otherallocations:", &LogEvent::other, UnitRule::kRequired, LogWording::kMps},
     {"maxallowed:", &LogEvent::limit, UnitRule::kRequired, LogWording::kMps},
     {"anon-rss:", &LogEvent::process_in_use},
     {"capacity:", &LogEvent::capacity},
@@ -56,7 +55,7 @@ constexpr std::array<Label, 30> kBefore{{
 
 // Words right after an amount. Where one begins another the longer comes first. Some are shorter
 // than the message has them, because a paste may end in the middle of a word.
-constexpr std::array<Label, 17> kAfter{{
+constexpr std::array<Label, 16> kAfter{{
     {"totalcapac", &LogEvent::capacity, UnitRule::kRequired, LogWording::kParenthesised},
     {"alreadyalloc", &LogEvent::allocated, UnitRule::kRequired, LogWording::kParenthesised},
     {"isfree", &LogEvent::free},
@@ -66,7 +65,6 @@ constexpr std::array<Label, 17> kAfter{{
     {"reservedintotal", &LogEvent::reserved, UnitRule::kRequired, LogWording::kReserved},
     {"isallocatedbypyt", &LogEvent::allocated, UnitRule::kRequired, LogWording::kUnallocated},
     {"allocatedbypyt", &LogEvent::allocated, UnitRule::kRequired, LogWording::kUnallocated},
-    {"allocatedinprivate", &LogEvent::private_pools},
     {"isreservedbypyt", &LogEvent::unallocated, UnitRule::kRequired, LogWording::kUnallocated},
     {"reservedbypytorchbut", &LogEvent::unallocated, UnitRule::kRequired, LogWording::kUnallocated},
     {"reservedbutunalloc", &LogEvent::unallocated, UnitRule::kRequired, LogWording::kUnallocated},

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -24,6 +25,35 @@ inline std::string to_text(const std::optional<LogAmount>& amount) {
   return format_bytes(amount->low_bytes + (amount->high_bytes - amount->low_bytes) / 2);
 }
 
+inline std::string_view name_of(LogEventKind kind) noexcept {
+  constexpr std::array<std::string_view, kLogEventKindCount> kNames{
+      "cuda out of memory",
+      "hip out of memory",
+      "xpu out of memory",
+      "mps out of memory",
+      "vendor out of memory",
+      "allocator warning",
+      "driver out of memory",
+      "cublas",
+      "cudnn",
+      "nccl out of memory",
+      "tensorflow out of memory",
+      "llm.c out of memory",
+      "unspecified out of memory",
+      "host allocator",
+      "killed by the kernel",
+      "exit 137",
+      "triton resources",
+      "shared memory",
+      "disk full",
+      "not enough SMs",
+      "GradScaler deprecated",
+      "dtype unsupported",
+      "other error",
+  };
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
 // "cuda out of memory; request 394.00 MiB; free 8.68 GiB; device 0": only what the event has.
 inline std::string to_text(const LogEvent& event) {
   std::string out(name_of(event.kind));
@@ -35,11 +65,9 @@ inline std::string to_text(const LogEvent& event) {
   add("allocated", event.allocated);
   add("reserved", event.reserved);
   add("unallocated", event.unallocated);
-  add("pools", event.private_pools);
   add("free", event.free);
   add("limit", event.limit);
   add("in use", event.process_in_use);
-  add("other", event.other);
   for (const LogProcess& process : event.processes) {
     out += fmt::format("; process {} {}", process.pid, to_text(process.in_use));
   }

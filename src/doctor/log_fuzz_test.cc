@@ -4,7 +4,6 @@
 
 #include "base/philox.h"
 #include "doctor/log_for_test.h"
-#include "doctor/log_notes.h"
 
 namespace snug {
 namespace {
@@ -104,7 +103,6 @@ void check(const LogReading& reading, std::size_t length) {
       EXPECT_LE(amount->low_bytes, amount->high_bytes);
     }
     if (event.shape) byte_count_of(*event.shape);
-    note_for(event);
     to_text(event);
   }
 }

@@ -21,16 +21,11 @@ std::optional<std::int64_t> count_at(std::string_view text) {
   return parse_count(text, at);
 }
 
-void raise_to(std::optional<std::int64_t>& highest, std::int64_t value) {
-  highest = std::max(highest.value_or(value), value);
-}
-
 void read_iteration(std::string_view rest, LogFacts& facts) {
   std::size_t at = 0;
   const std::optional<std::int64_t> number = parse_count(rest, at);
   if (!number || !rest.substr(at).starts_with(':')) return;
-  if (!facts.first_iteration) facts.first_iteration = number;
-  raise_to(facts.last_iteration, *number);
+  facts.last_iteration = std::max(facts.last_iteration.value_or(0), *number);
 }
 
 void read_evaluation(std::string_view rest, LogFacts& facts) {
@@ -38,14 +33,14 @@ void read_evaluation(std::string_view rest, LogFacts& facts) {
   const std::optional<std::int64_t> number = parse_count(rest, at);
   if (!number || !rest.substr(at).starts_with(": train loss")) return;
   ++facts.evaluation_count;
-  raise_to(facts.last_evaluation, *number);
 }
 
 // "50, with 124,354,560 parameters".
-void read_decay_group(std::string_view rest, std::optional<std::int64_t>& count) {
+void read_decayed(std::string_view rest, LogFacts& facts) {
   constexpr std::string_view kWith = "with ";
   const std::size_t with = rest.find(kWith);
-  if (with != std::string_view::npos) count = count_at(rest.substr(with + kWith.size()));
+  if (with == std::string_view::npos) return;
+  facts.decayed_parameter_count = count_at(rest.substr(with + kWith.size()));
 }
 
 // "Defaulting to vocab_size of GPT-2 to 50304", "vocab_size = 65", "forcing vocab_size=50257".
@@ -59,18 +54,14 @@ struct Head {
   void (*read)(std::string_view rest, LogFacts& facts);
 };
 
-constexpr std::array<Head, 17> kHeads{{
+constexpr std::array<Head, 15> kHeads{{
     {"iter ", read_iteration},
     {"step ", read_evaluation},
-    {"saving checkpoint to", [](std::string_view, LogFacts& f) { ++f.checkpoint_count; }},
     {"number of parameters:",
      [](std::string_view rest, LogFacts& f) {
        if (const auto count = parse_short_count(first_word(rest))) f.parameter_count = count;
      }},
-    {"num decayed parameter tensors:",
-     [](std::string_view rest, LogFacts& f) { read_decay_group(rest, f.decayed_parameter_count); }},
-    {"num non-decayed parameter tensors:",
-     [](std::string_view rest, LogFacts& f) { read_decay_group(rest, f.other_parameter_count); }},
+    {"num decayed parameter tensors:", read_decayed},
     {"tokens per iteration will be:",
      [](std::string_view rest, LogFacts& f) { f.tokens_per_iteration = count_at(rest); }},
     {"using fused AdamW:",

@@ -6,35 +6,6 @@
 
 namespace snug {
 
-std::string_view name_of(LogEventKind kind) noexcept {
-  constexpr std::array<std::string_view, kLogEventKindCount> kNames{
-      "cuda out of memory",
-      "hip out of memory",
-      "xpu out of memory",
-      "mps out of memory",
-      "vendor out of memory",
-      "allocator warning",
-      "driver out of memory",
-      "cublas",
-      "cudnn",
-      "nccl out of memory",
-      "tensorflow out of memory",
-      "llm.c out of memory",
-      "unspecified out of memory",
-      "host allocator",
-      "killed by the kernel",
-      "exit 137",
-      "triton resources",
-      "shared memory",
-      "disk full",
-      "not enough SMs",
-      "GradScaler deprecated",
-      "dtype unsupported",
-      "other error",
-  };
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 LogMemory memory_of(LogEventKind kind) noexcept {
   if (kind == LogEventKind::kUnspecifiedOutOfMemory) return LogMemory::kUnknown;
   if (kind < LogEventKind::kUnspecifiedOutOfMemory) return LogMemory::kCard;

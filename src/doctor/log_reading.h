@@ -54,8 +54,6 @@ enum class LogEventKind : std::uint8_t {
 };
 constexpr std::size_t kLogEventKindCount = static_cast<std::size_t>(LogEventKind::kOtherError) + 1;
 
-std::string_view name_of(LogEventKind kind) noexcept;
-
 enum class LogMemory : std::uint8_t { kCard, kHost, kUnknown, kNeither };
 
 // Whose memory ran out in an event of this kind.
@@ -109,11 +107,9 @@ struct LogEvent {
   std::optional<LogAmount> allocated;       // in tensors, by this process's PyTorch
   std::optional<LogAmount> reserved;        // taken from the driver: allocated + unallocated
   std::optional<LogAmount> unallocated;     // reserved, but in no tensor: fragmentation
-  std::optional<LogAmount> private_pools;   // part of allocated, in CUDA graphs
   std::optional<LogAmount> free;            // by the driver
   std::optional<LogAmount> limit;           // allowed to this process, or on the chip
   std::optional<LogAmount> process_in_use;  // by this process, context included; killed: its RSS
-  std::optional<LogAmount> other;           // MPS: "other allocations"
   std::vector<LogProcess> processes;        // others by pid; in a container this one is among them
   std::optional<std::int64_t> pid;          // the process that was killed
   std::optional<int> device;
@@ -148,17 +144,7 @@ struct LogSetting {
 };
 
 struct LogCard {
-  std::optional<int> index;
   std::string name;  // as printed; nvidia-smi may end it in "..."
-  std::optional<LogAmount> used;
-  std::optional<LogAmount> total;
-};
-
-struct LogCardProcess {
-  int card = 0;
-  std::int64_t pid = 0;
-  std::string name;
-  std::optional<LogAmount> in_use;
 };
 
 // A count printed with few digits: "123.59M".
@@ -173,14 +159,10 @@ struct LogFacts {
   std::string config_text;                // what nanoGPT echoed of them, whole lines
   std::optional<LogCount> parameter_count;
   std::optional<std::int64_t> decayed_parameter_count;
-  std::optional<std::int64_t> other_parameter_count;
   std::optional<std::int64_t> tokens_per_iteration;
   std::optional<std::int64_t> vocab_size;
-  std::optional<std::int64_t> first_iteration;  // of "iter N: loss"
-  std::optional<std::int64_t> last_iteration;   // the highest
-  std::optional<std::int64_t> last_evaluation;  // the highest of "step N: train loss"
+  std::optional<std::int64_t> last_iteration;  // the highest of "iter N: loss"
   std::int64_t evaluation_count = 0;
-  std::int64_t checkpoint_count = 0;
   std::optional<bool> fused_adamw;
   bool is_compiled = false;
   bool is_resumed = false;
@@ -191,7 +173,6 @@ struct LogFacts {
   std::optional<int> highest_rank;  // of the ranks that wrote
   std::vector<LogShape> shapes;     // every buffer shape that was printed
   std::vector<LogCard> cards;
-  std::vector<LogCardProcess> card_processes;
 };
 
 struct LogReading {
