@@ -70,9 +70,8 @@ double TorchTime::seconds_per_token(const TorchMemory& memory) const {
   const TokenFlops flops = flops_of(run);
   const Traffic traffic = micro_step_traffic(memory);
   const auto tokens = static_cast<double>(run.batch_size * run.block_size);
-  const double per_token =
-      flops.products * product.seconds_per_flop(run.compute) +
-      flops.attention * attention.seconds_per_flop(run.compute);
+  const double per_token = flops.products * product.seconds_per_flop(run.compute) +
+                           flops.attention * attention.seconds_per_flop(run.compute);
   const double micro_step =
       traffic.bytes * product.seconds_per_byte + traffic.starts * product.start_seconds;
   const double update = update_bytes(memory) * product.seconds_per_byte;
