@@ -151,9 +151,46 @@ TEST_F(CliDoctorTest, WritesTheCorrectedConfig) {
   const std::int64_t batch = config.at("batch_size");
   EXPECT_LT(batch, 64);
   EXPECT_EQ(batch * config.at("gradient_accumulation_steps").get<std::int64_t>(), 512);
-  expect_error(run({"doctor", "fits.py", "--card=rtx3060", "--write=again.py"}), 4,
-               {"nothing to write"});
+  const ProgramResult again = run({"doctor", "fits.py", "--card=rtx3060", "--write=again.py"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  expect_holds(again.out, {"Fits", "nothing was written: the run fits as it is"});
   EXPECT_FALSE(exists("again.py"));
+  // The user's own file is never the copy.
+  expect_error(run({"doctor", "mine.py", "--card=rtx3060", "--write=./mine.py"}), 2,
+               {"mine.py is the config itself"});
+}
+
+TEST_F(CliDoctorTest, WithoutALogItSaysWhatWillHappen) {
+  const auto json = [&](const Words& more) {
+    return nlohmann::json::parse(run(Words{"doctor", "--json"} + more).out);
+  };
+  const nlohmann::json xl = json({"--init_from=gpt2-xl", "--batch_size=1", "--card=rtx3060"});
+  EXPECT_EQ(xl.at("cause"), "states_exceed_card");
+  EXPECT_TRUE(xl.at("safest").is_null()) << xl.at("safest");
+  EXPECT_TRUE(json({"--batch_size=1", "--card=a100-80gb"}).at("cause").is_null());
+  // nanoGPT takes bfloat16 only where the card has it; who asks for it is told.
+  expect_holds(run({"doctor", "--dtype=bfloat16", "--card=t4"}).out, {"bfloat16"});
+}
+
+// A traceback outweighs a figure that is far from the model's.
+TEST_F(CliDoctorTest, AFrameOfEstimateLossIsAnEvaluation) {
+  folder_.write("oom.txt",
+                "step 0: train loss 10.9, val loss 10.9\n"
+                "iter 1990: loss 3.5, time 300ms, mfu 20%\n"
+                "Traceback (most recent call last):\n"
+                "  File \"/w/train.py\", line 264, in <module>\n    losses = estimate_loss()\n"
+                "  File \"/w/train.py\", line 224, in estimate_loss\n"
+                "    logits, loss = model(X, Y)\n"
+                "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.07 GiB. GPU 0 has "
+                "a total capacity of 11.72 GiB of which 1.82 GiB is free. Including non-PyTorch "
+                "memory, this process has 9.5 GiB memory in use. Of the allocated memory 9.10 GiB "
+                "is allocated by PyTorch, and 80.00 MiB is reserved by PyTorch but unallocated.\n");
+  const nlohmann::json json = nlohmann::json::parse(
+      run({"doctor", "--n_embd=576", "--n_head=9", "--dtype=float16", "--batch_size=16",
+           "--compile=False", "--log=oom.txt", "--json"})
+          .out);
+  EXPECT_EQ(json.at("phase"), "evaluation");
+  EXPECT_EQ(json.at("candidates").at(0).at("phase"), "evaluation");
 }
 
 // What the file alone does not have is written too: the doctor then says of it that it fits.
@@ -211,8 +248,9 @@ TEST_F(CliDoctorTest, RefusesInTheLanguage) {
   expect_error(run({"doctor", "--lang=ja", "--torch=1", "--card=rtx3060"}), 2,
                {"--torch=1 は使えません"});
   folder_.write("oom.txt", kCase6GiB);
-  expect_error(run({"doctor", "--lang=de", "--log=oom.txt", "--write=x.py"}), 4,
-               {"nichts zu schreiben: Das Log allein"});
+  const ProgramResult unwritten = run({"doctor", "--lang=de", "--log=oom.txt", "--write=x.py"});
+  EXPECT_EQ(unwritten.exit_code, 0) << unwritten.err;
+  expect_holds(unwritten.out, {"nichts geschrieben: Das Log allein"});
   expect_error(run({"doctor", "--lang=de", "--card=rtx3060", "--html=absent/page.html"}), 5,
                {"absent/page.html ist nicht beschreibbar: "});
 }

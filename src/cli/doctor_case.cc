@@ -56,9 +56,13 @@ bool gives_config(const DoctorOptions& options, const LoadedConfig& config) {
 // nanoGPT's own data sets have a vocabulary that is known without their files.
 std::int64_t vocabulary_of(const Config& config) {
   constexpr std::int64_t kShakespeareCharacters = 65;
-  const Vocabulary found = find_vocabulary(config);
-  const bool assumed = !found.meta && config.vocab_size == 0;
-  return assumed && config.dataset == "shakespeare_char" ? kShakespeareCharacters : found.size;
+  try {
+    const Vocabulary found = find_vocabulary(config);
+    const bool assumed = !found.meta && config.vocab_size == 0;
+    return assumed && config.dataset == "shakespeare_char" ? kShakespeareCharacters : found.size;
+  } catch (const DataError&) {  // a damaged meta.pkl is no reason to say nothing of the log
+    return kGpt2Vocabulary;
+  }
 }
 
 // A config that nanoGPT itself cannot build is the answer. Values outside of all ranges are left to
@@ -140,6 +144,7 @@ DoctorCase study(const DoctorOptions& options) {
     model_run(c, options);
   }
   if (c.log) examine_log(c, taken.notes);
+  if (!c.log && c.memory && c.card) c.prediction = diagnose(nullptr, &*c.memory, c.card);
   c.card_bytes = card_bytes_of(c);
   if (c.memory) {
     c.fixes = torch_fixes(c.config, c.memory->run, c.card_bytes, c.card,

@@ -21,8 +21,9 @@ struct DoctorCase {
   // Of the run that goes with the message; nothing: no config was given, and the log shows none.
   std::optional<TorchMemory> memory;
   std::optional<Diagnosis> diagnosis;
-  std::int64_t card_bytes =
-      0;  // what the card can give to one process, context included; 0: unknown
+  std::optional<Diagnosis> prediction;  // without a log, on a card that is named
+  // What the card can give to one process, context included; 0: unknown.
+  std::int64_t card_bytes = 0;
   std::optional<TorchFixes> fixes;
 };
 

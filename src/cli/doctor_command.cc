@@ -19,6 +19,7 @@ bool wants_color(const Config& config) {
 DoctorReport report_of(const DoctorCase& c, const DoctorOptions& options) {
   DoctorReport report;
   report.diagnosis = c.diagnosis;
+  report.prediction = c.prediction;
   report.memory = c.memory ? &*c.memory : nullptr;
   report.fixes = c.fixes ? &*c.fixes : nullptr;
   report.card = c.card;
@@ -38,7 +39,8 @@ int doctor_command(Arguments arguments) {
   const DoctorCase c = study(options);
   DoctorReport report = report_of(c, options);
   report.arguments = typed;
-  if (options.write) {
+  if (options.write) report.not_written = reason_not_to_write(c, options);
+  if (options.write && report.not_written.empty()) {
     write_whole(*options.write, corrected_config(c, options), options.language);
     report.written = *options.write;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -85,12 +86,19 @@ std::string reason_for(const DoctorCase& c, const TorchFix& fix) {
 
 }  // namespace
 
-std::string corrected_config(const DoctorCase& c, const DoctorOptions& options) {
-  if (!c.fixes) throw DataError(say(options.language, Word::kErrorWriteNeedsConfig));
-  if (!c.fixes->recommended) {
-    const Word word = c.fixes->fits_as_is ? Word::kErrorAlreadyFits : Word::kErrorNothingToWrite;
-    throw DataError(say(options.language, word));
+std::string reason_not_to_write(const DoctorCase& c, const DoctorOptions& options) {
+  std::error_code none;
+  const std::string source = source_of(options).name;
+  if (!source.empty() && std::filesystem::equivalent(source, *options.write, none)) {
+    throw ConfigError(say(options.language, Word::kErrorWriteOntoConfig, {source}));
   }
+  if (!c.fixes) return say(options.language, Word::kNotWrittenNoConfig);
+  if (c.fixes->recommended) return "";
+  return say(options.language,
+             c.fixes->fits_as_is ? Word::kNotWrittenFits : Word::kNotWrittenNothingFits);
+}
+
+std::string corrected_config(const DoctorCase& c, const DoctorOptions& options) {
   const TorchFix& fix = *c.fixes->recommended;
   const Source source = source_of(options);
   const std::string name = source.name.empty() ? *options.write : source.name;

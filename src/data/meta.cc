@@ -66,6 +66,7 @@ class MetaReader {
     if (itos.kind() != PickleKind::kDict) {
       fail(fmt::format("itos must be a dict and is a {}", name_of(itos.kind())));
     }
+    if (itos.size() == 0) return;  // no characters, as if it were not there
     if (static_cast<std::int64_t>(itos.size()) != meta.vocab_size) {
       fail(fmt::format("vocab_size is {}, but itos has {} entries", meta.vocab_size, itos.size()));
     }

@@ -217,7 +217,10 @@ Diagnosis predict(const TorchMemory& memory, const Card* card) {
   result.capacity_bytes = card->reported_mib * kMiB;
   result.cause = verdict.cause;
   result.cause_confidence = verdict.confidence;
-  if (verdict.cause == Cause::kUnknown) return result;
+  if (verdict.cause == Cause::kUnknown) {
+    add_warning_notes(nullptr, &memory, card, result.notes);
+    return result;
+  }
   result.phase = memory.worst().phase;
   if (auto candidate = peak_candidate(memory, memory.worst())) {
     candidate->confidence = 0.9 * verdict.confidence;

@@ -61,6 +61,8 @@ void fill_others(const LogEvent& event, std::optional<std::int64_t> in_use, bool
                  CardAccount& account) {
   if (!account.capacity || !account.free || !account.allocated) return;
   if (event.kind == LogEventKind::kMpsOutOfMemory) return;
+  // CUDA's own pool holds more than its tensors, and the message does not say how much.
+  if (event.wording == LogWording::kMallocAsync) return;
   if (in_use) {
     account.context = std::max<std::int64_t>(0, *in_use - account.own_bytes());
     account.others = std::max<std::int64_t>(0, *account.capacity - *account.free - *in_use);

@@ -12,6 +12,9 @@ double ratio(std::int64_t part, std::int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(whole, 1));
 }
 
+// Of free memory, what CUDA keeps in pieces of its page size.
+constexpr std::int64_t kPieces = 2 * kMiB;
+
 bool fits_alone(const TorchMemory& memory, std::int64_t available) {
   return available == 0 || memory.worst().allocated_bytes <= available;
 }
@@ -36,7 +39,9 @@ CauseVerdict co_tenancy(const LogEvent& event, const CardAccount& account,
 
 CauseVerdict free_beyond_request(const LogEvent& event) {
   if (!event.free || !event.request) return {};
-  if (event.free->low_bytes < event.request->high_bytes) return {};
+  // A few MiB more than was asked for are in pieces that cannot be given.
+  if (event.free->low_bytes < event.request->high_bytes + event.request->high_bytes / 4) return {};
+  if (event.free->low_bytes < event.request->high_bytes + kPieces) return {};
   return {Cause::kFreeExceedsRequest, event.limit ? 0.9 : 0.8};
 }
 
@@ -45,6 +50,8 @@ CauseVerdict free_beyond_request(const LogEvent& event) {
 CauseVerdict fragmentation(const LogEvent& event, const CardAccount& account,
                            const TorchMemory* memory) {
   if (!account.unallocated || !event.request) return {};
+  // Windows lends the host's memory: more is in use than the card has.
+  if (account.capacity && account.allocated > account.capacity) return {};
   // Pieces never add up to the last byte: a little more than the request proves nothing.
   if (*account.unallocated < middle(*event.request) / 4 * 5) return {};
   const double share = ratio(*account.unallocated, account.own_bytes());

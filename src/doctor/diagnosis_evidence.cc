@@ -209,7 +209,7 @@ LogMoment moment_of(const LogReading& log, const LogEvent& event) {
 
 double plausibility(const LogMoment& moment, const TorchTensor& tensor) {
   double value = 1;
-  if (!moment.allows(tensor.phase)) value *= 0.02;
+  if (!moment.allows(tensor.phase)) value *= 0.002;
   if (!goes_with(moment.hint, tensor)) value *= 0.05;
   if (!goes_with_progress(moment, tensor)) value *= 0.1;
   return value;

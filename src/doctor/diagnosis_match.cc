@@ -15,6 +15,8 @@ namespace {
 // How far the model may be from a real run: eager is exact but for version and kernels, compiled
 // about one percent.
 constexpr double kEagerScale = 0.007, kCompiledScale = 0.015;
+// Where a traceback names the phase, a figure that is far from the model's does not refute it.
+constexpr double kFarFromModel = 0.01;
 // A setting that the config has and the log does not contradict is more likely than its opposite;
 // compile = False is nobody's default and was meant.
 constexpr double kOtherThanDefault = 0.5, kOtherThanMeant = 0.1;
@@ -89,9 +91,10 @@ void find_rows(const Clues& clues, Trial& trial) {
         std::exchange(highest, std::max(highest, before + allocator_rounding(tensor.bytes)));
     if (!clues.request.covers(tensor.bytes)) continue;
     const double distance = allocated ? distance_from(*allocated, before) : 0;
-    const double score = plausibility(clues.moment, tensor) *
-                         reachability(clues, memory, highest_before) /
-                         (1 + distance / scale * distance / scale);
+    const double least = clues.moment.phases != 0 ? kFarFromModel : 0;
+    const double nearness = std::max(least, 1 / (1 + distance / scale * distance / scale));
+    const double score =
+        plausibility(clues.moment, tensor) * reachability(clues, memory, highest_before) * nearness;
     Row& row = rows[{tensor.what, tensor.op, tensor.bytes, tensor.dtype, tensor.phase}];
     row.places.insert({tensor.layer, tensor.parameter});
     if (score > row.score) {

@@ -23,7 +23,7 @@ bool helps_to_change_settings(const DoctorReport& report) {
 DoctorPoints notes_of(const DoctorReport& report, bool myths) {
   DoctorPoints points;
   points.title = say(report.language, myths ? Word::kMythsTitle : Word::kNotesTitle);
-  for (const Note& note : report.diagnosis->notes) {
+  for (const Note& note : report.conclusions()->notes) {
     if (is_myth(note) == myths) points.points.push_back(clean(say(report.language, note)));
   }
   return points;
@@ -88,6 +88,8 @@ DoctorFacts last_facts(const DoctorReport& report) {
     const std::string name = clean(report.written);
     facts.facts.push_back({say(language, Word::kWriteIt), {say(language, Word::kWrote, {name})}});
     command(Word::kRunIt, fmt::format("python train.py {}", quoted(report.written)));
+  } else if (!report.not_written.empty()) {
+    facts.facts.push_back({say(language, Word::kWriteIt), {report.not_written}});
   } else if (!helps_to_change_settings(report)) {
     return facts;
   } else if (report.memory == nullptr) {
@@ -123,9 +125,10 @@ DoctorContent doctor_content(const DoctorReport& report) {
     content.blocks.push_back(notes_of(report, false));
   } else if (report.memory != nullptr) {
     add_need(report, content);
+    if (report.prediction) content.blocks.push_back(notes_of(report, false));
   }
   if (helps_to_change_settings(report)) add_fixes(report, content);
-  if (report.diagnosis) content.blocks.push_back(notes_of(report, true));
+  if (report.conclusions() != nullptr) content.blocks.push_back(notes_of(report, true));
   if (report.explain && report.memory != nullptr) {
     if (report.diagnosis) content.blocks.push_back(phase_table_of(report));
     content.blocks.push_back(assumptions_of(report));

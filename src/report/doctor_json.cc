@@ -62,8 +62,8 @@ Json memory_of_card(const Diagnosis& d) {
 
 Json notes_of(const DoctorReport& report) {
   Json notes = Json::array();
-  if (!report.diagnosis) return notes;
-  for (const Note& note : report.diagnosis->notes) {
+  if (report.conclusions() == nullptr) return notes;
+  for (const Note& note : report.conclusions()->notes) {
     notes.push_back({{"id", name_of(note.id)},
                      {"arguments", note.arguments},
                      {"text", say(report.language, note)}});
@@ -132,9 +132,10 @@ Json optional_fix(const DoctorReport& report, const std::optional<TorchFix>& fix
 }
 
 void add_diagnosis_members(const DoctorReport& report, Json& json) {
-  const Diagnosis* d = report.diagnosis ? &*report.diagnosis : nullptr;
-  json["cause"] = d != nullptr ? Json(name_of(d->cause)) : Json();
-  json["cause_confidence"] = d != nullptr ? Json(d->cause_confidence) : Json();
+  const Diagnosis* d = report.conclusions();
+  const bool has_cause = d != nullptr && (report.diagnosis || d->cause != Cause::kUnknown);
+  json["cause"] = has_cause ? Json(name_of(d->cause)) : Json();
+  json["cause_confidence"] = has_cause ? Json(d->cause_confidence) : Json();
   json["request_bytes"] = d != nullptr && d->request_bytes > 0 ? Json(d->request_bytes) : Json();
   json["phase"] = d != nullptr ? phase_name(d->phase) : Json();
   json["candidates"] = Json::array();

@@ -25,6 +25,7 @@ struct SnugNeed {
 // The pointers may be null and are the caller's.
 struct DoctorReport {
   std::optional<Diagnosis> diagnosis;   // nothing: no log was given
+  std::optional<Diagnosis> prediction;  // without a log: what will happen on the card
   const TorchMemory* memory = nullptr;  // null: no config
   const TorchFixes* fixes = nullptr;
   const Card* card = nullptr;
@@ -32,9 +33,15 @@ struct DoctorReport {
   std::optional<SnugNeed> snug;
   bool explain = false;                // list what the figures take for granted
   std::string written;                 // the file that --write made; empty: none
+  std::string not_written;             // why --write made none
   std::vector<std::string> arguments;  // behind `snug doctor`, as typed
   bool color = false;
   Language language = Language::kEnglish;
+
+  // Of the log, else of the model; null: neither.
+  const Diagnosis* conclusions() const {
+    return diagnosis ? &*diagnosis : prediction ? &*prediction : nullptr;
+  }
 };
 
 // The lines to change or type for a fix that no key makes; empty for the others.

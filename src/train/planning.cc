@@ -5,12 +5,6 @@
 #include "program/sampling_program.h"
 
 namespace snug {
-namespace {
-
-constexpr std::int64_t kGpt2Vocabulary = 50304;  // 50257 rounded up, nanoGPT's default
-
-}  // namespace
-
 std::string dataset_folder(const Config& config) { return "data/" + config.dataset; }
 
 Vocabulary find_vocabulary(const Config& config) {
