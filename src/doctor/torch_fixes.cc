@@ -100,7 +100,7 @@ void add_fewer_sequences(std::vector<TorchFix>& fixes, const TorchFixMaker& make
   fixes.push_back(maker.make(TorchFixKind::kFewerSequences, after));
 }
 
-// The largest of the sizes that fits, else half of what it is; sizes fall.
+// The largest of the sizes that fits, else half of what it is; sizes fall, and memory with them.
 template <typename Resize>
 void add_smaller(std::vector<TorchFix>& fixes, const TorchFixMaker& maker, TorchFixKind kind,
                  const std::vector<std::int64_t>& sizes, std::int64_t half, const Resize& resize) {
@@ -109,13 +109,13 @@ void add_smaller(std::vector<TorchFix>& fixes, const TorchFixMaker& maker, Torch
     resize(size, after);
     return maker.make(kind, after);
   };
-  for (const std::int64_t size : sizes) {
-    TorchFix fix = resized(size);
-    if (!fix.fits) continue;
-    fixes.push_back(std::move(fix));
-    return;
-  }
-  if (half >= 1) fixes.push_back(resized(half));
+  const auto fitting =
+      maker.card_bytes() == 0
+          ? sizes.end()
+          : std::partition_point(sizes.begin(), sizes.end(),
+                                 [&](std::int64_t size) { return !resized(size).fits; });
+  const std::int64_t size = fitting == sizes.end() ? half : *fitting;
+  if (size >= 1) fixes.push_back(resized(size));
 }
 
 void add_shorter_context(std::vector<TorchFix>& fixes, const TorchFixMaker& maker) {

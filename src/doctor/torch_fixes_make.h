@@ -27,6 +27,7 @@ class TorchFixMaker {
   ChangedRun now() const { return {loaded_.values, run_}; }
   const LoadedConfig& loaded() const { return loaded_; }
   const Card* card() const { return card_; }
+  std::int64_t card_bytes() const { return card_bytes_; }
   bool fits_now() const { return card_bytes_ > 0 && now_.high_bytes <= card_bytes_; }
 
   // Evaluation follows, unless the user's file has a key for it: then it is at most that.
