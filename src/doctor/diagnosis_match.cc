@@ -137,6 +137,9 @@ std::vector<std::pair<TorchRun, double>> plausible_runs(const TorchRun& given,
   vary(
       !is_told || *era.compiled != given.compiled,
       [](TorchRun& run) { run.compiled = !run.compiled; }, is_told ? 1.0 : other);
+  // torch.compile and scaled_dot_product_attention both came with 2.0.
+  const auto is_impossible = [](const auto& run) { return run.first.compiled && !run.first.flash; };
+  runs.erase(std::remove_if(runs.begin() + 1, runs.end(), is_impossible), runs.end());
   return runs;
 }
 

@@ -79,6 +79,19 @@ TEST(DiagnosisQuestion, FiguresAreOfTheMatchedRun) {
   EXPECT_EQ(as_given.worst_peak_bytes, diagnosis.worst_peak_bytes);
 }
 
+// A run without flash attention is of PyTorch 1, which cannot compile.
+TEST(DiagnosisQuestion, TheMatchedRunIsOneThatCanBe) {
+  const std::string log =
+      old_message("100.00 MiB", "23.68 GiB", "21.67 GiB", "85.06 MiB", "21.92 GiB");
+  for (const char* settings : {"init_from=gpt2-xl batch_size=1", "init_from=gpt2-xl batch_size=2",
+                               "init_from=gpt2-xl batch_size=4"}) {
+    const Diagnosis diagnosis = diagnose_text(log, settings);
+    if (!diagnosis.matched_run) continue;
+    EXPECT_TRUE(diagnosis.matched_run->flash || !diagnosis.matched_run->compiled) << settings;
+  }
+  EXPECT_TRUE(diagnose_text(log, "init_from=gpt2-xl batch_size=1").matched_run);
+}
+
 // Both figures of the note are those that were compared.
 TEST(DiagnosisQuestion, StatesAloneAreMoreThanPyTorchCanHave) {
   const TorchMemory memory = memory_of("init_from=gpt2-large batch_size=1 compile=False");

@@ -70,7 +70,7 @@ void add_same_training(std::vector<TorchFix>& fixes, const TorchFixMaker& maker)
   if (now.run.checkpoint_blocks < now.run.n_layer) {
     add(TorchFixKind::kCheckpoint, with_checkpoints(maker, now));
   }
-  if (!now.run.compiled) {
+  if (!now.run.compiled && now.run.flash) {  // both came with PyTorch 2.0
     ChangedRun after = now;
     after.config.compile = after.run.compiled = true;
     add(TorchFixKind::kCompileOn, after);

@@ -168,6 +168,14 @@ TEST(TorchFixes, CheckpointingTakesAForwardPass) {
   }
 }
 
+TEST(TorchFixes, CompilingNeedsPyTorch2) {
+  const std::string_view settings = "batch_size=16 compile=False";
+  EXPECT_NE(find_fix(ask(settings).fixes, TorchFixKind::kCompileOn), nullptr);
+  const Asked old = ask(settings, "rtx3060", "PyTorch version: 1.13.1\n");
+  ASSERT_FALSE(old.run.flash);
+  EXPECT_EQ(find_fix(old.fixes, TorchFixKind::kCompileOn), nullptr);
+}
+
 TEST(TorchFixes, SmallerSplitsTakeLonger) {
   const Asked asked = ask("batch_size=64 gradient_accumulation_steps=8 compile=False");
   double last = 1;
