@@ -105,7 +105,8 @@ Wide power_of_ten(int exponent) {
   return power;
 }
 
-// Every integer n whose n / unit prints as the number: within half of its last digit.
+// Every integer n whose n / unit prints as the number: within half of its last digit. Nothing when
+// there is none, or none that is below 2^62.
 std::optional<LogCount> range_of(const Number& number, std::int64_t unit) {
   if (number.overflows) return std::nullopt;
   const Wide twice = 2 * power_of_ten(number.decimals);
@@ -113,6 +114,7 @@ std::optional<LogCount> range_of(const Number& number, std::int64_t unit) {
   const Wide high = (2 * Wide{number.mantissa} + 1) * unit / twice;
   if (high > std::numeric_limits<std::int64_t>::max() / 2) return std::nullopt;
   const Wide rounded_low = low <= 0 ? 0 : (low + twice - 1) / twice;
+  if (rounded_low > high) return std::nullopt;
   return LogCount{static_cast<std::int64_t>(rounded_low), static_cast<std::int64_t>(high)};
 }
 

@@ -49,6 +49,7 @@ TEST(LogAmount, WhatNoMemoryHasIsUnknown) {
   EXPECT_EQ(parsed->amount, std::nullopt);
   EXPECT_EQ(parsed->end, 17U);
   EXPECT_EQ(amount_in("99999999999999999999999 bytes"), std::nullopt);
+  EXPECT_EQ(amount_in("147456.1125 bytes"), std::nullopt);
 }
 
 TEST(LogAmount, CountsAreWholeOrShort) {
@@ -89,6 +90,8 @@ TEST(LogAmount, RequestIsSoughtBehindPyTorchsRounding) {
   const LogAmount wide = range("6.14 GiB", LogWording::kUnallocated);
   EXPECT_EQ(wide.high_bytes % (2 * kMiB), 0);
   EXPECT_TRUE(wide.covers(std::int64_t{4} * 32 * 1024 * 50304));
+  // Nothing rounds up to nothing.
+  EXPECT_EQ(range("0.00 MiB", LogWording::kReserved), amount_in("0.00 MiB"));
   // Those that do not round.
   EXPECT_EQ(range("147.24 MB", LogWording::kMallocAsync), amount_in("147.24 MiB"));
 }

@@ -217,7 +217,7 @@ TEST(LogCase, NanoGpt90ProseAndTheKernel) {
           "Out of memory: Killed process 2481 (python3) total-vm:8123400kB, anon-rss:7981200kB, "
           "file-rss:0kB, oom_score_adj:0\n"),
       "unspecified out of memory\n"
-      "killed by the kernel; in use 7.61 GiB; pid 2481");
+      "killed by the kernel; in use 7.61 GiB");
 }
 
 TEST(LogCase, BitsAndBytes758ExactlyOneGiB) {

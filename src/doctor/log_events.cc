@@ -130,7 +130,7 @@ void EventCollector::open(LogEventKind kind, const LogPhrase* phrase, const LogL
   }
   close();
   if (!ends_another && begin.value_or(0) > kMaxLeadBytes) line_begin_ = *begin - kMaxLeadBytes;
-  window_.emplace();
+  window_ = Window();
   window_->kind = kind;
   window_->phrase = phrase;
   window_->has_exception = phrase == nullptr;

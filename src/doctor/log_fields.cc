@@ -209,8 +209,7 @@ class FieldReader {
     const std::optional<std::int64_t> number = parse_count(text_.substr(0, end), position);
     if (!number) return end;
     if (before_is(at, "killedprocess")) {
-      event_.pid = *number;
-      last_ = end;
+      last_ = end;  // amounts follow
     } else if (before_is(at, "process") && after_is(end, "has")) {
       pid_ = *number;
       pid_end_ = end + 3;

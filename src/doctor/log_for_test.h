@@ -71,7 +71,6 @@ inline std::string to_text(const LogEvent& event) {
   for (const LogProcess& process : event.processes) {
     out += fmt::format("; process {} {}", process.pid, to_text(process.in_use));
   }
-  if (event.pid) out += fmt::format("; pid {}", *event.pid);
   if (event.device) out += fmt::format("; device {}", *event.device);
   if (event.shape) {
     out += "; shape";

@@ -17,10 +17,14 @@
 namespace snug {
 namespace {
 
-std::vector<std::string_view> phrase_texts() {
-  std::vector<std::string_view> texts;
-  for (const LogPhrase& phrase : log_phrases()) texts.push_back(phrase.text);
-  return texts;
+// Of the phrases' table. Made once: that takes longer than reading a short log.
+const PhraseAutomaton& phrase_automaton() {
+  static const PhraseAutomaton kAutomaton = [] {
+    std::vector<std::string_view> texts;
+    for (const LogPhrase& phrase : log_phrases()) texts.push_back(phrase.text);
+    return PhraseAutomaton(texts);
+  }();
+  return kAutomaton;
 }
 
 // A shape that may go on over some lines.
@@ -52,7 +56,7 @@ class StridedShape {
 
 class Reader {
  public:
-  explicit Reader(std::istream& stream) : lines_(stream.rdbuf()), automaton_(phrase_texts()) {}
+  explicit Reader(std::istream& stream) : lines_(stream.rdbuf()) {}
 
   LogReading read() {
     RawLine raw;
@@ -78,7 +82,7 @@ class Reader {
 
   LineSource lines_;
   PrefixStripper prefixes_;
-  PhraseAutomaton automaton_;
+  const PhraseAutomaton& automaton_ = phrase_automaton();
   PhraseAutomaton::State state_ = PhraseAutomaton::kStart;
   std::vector<Hit> hits_;  // of the line in hand
   LogReading reading_;

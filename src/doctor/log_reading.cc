@@ -36,10 +36,10 @@ bool is_rounded(const LogEvent& event) {
 
 // What rounds up to a multiple of `round` that prints so; nothing when no multiple does.
 std::optional<LogAmount> behind_rounding(const LogAmount& printed, std::int64_t round) {
-  const std::int64_t first_multiple = align_up(printed.low_bytes, round);
+  const std::int64_t first_multiple = std::max(align_up(printed.low_bytes, round), round);
   const std::int64_t last_multiple = printed.high_bytes / round * round;
   if (first_multiple > last_multiple) return std::nullopt;
-  return LogAmount{std::max<std::int64_t>(first_multiple - round + 1, 1), last_multiple};
+  return LogAmount{first_multiple - round + 1, last_multiple};
 }
 
 }  // namespace

@@ -111,7 +111,6 @@ struct LogEvent {
   std::optional<LogAmount> limit;           // allowed to this process, or on the chip
   std::optional<LogAmount> process_in_use;  // by this process, context included; killed: its RSS
   std::vector<LogProcess> processes;        // others by pid; in a container this one is among them
-  std::optional<std::int64_t> pid;          // the process that was killed
   std::optional<int> device;
   std::optional<int> rank;
   std::optional<LogShape> shape;  // of the very tensor that failed
