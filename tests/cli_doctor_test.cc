@@ -185,10 +185,10 @@ TEST_F(CliDoctorTest, AFrameOfEstimateLossIsAnEvaluation) {
                 "a total capacity of 11.72 GiB of which 1.82 GiB is free. Including non-PyTorch "
                 "memory, this process has 9.5 GiB memory in use. Of the allocated memory 9.10 GiB "
                 "is allocated by PyTorch, and 80.00 MiB is reserved by PyTorch but unallocated.\n");
-  const nlohmann::json json = nlohmann::json::parse(
-      run({"doctor", "--n_embd=576", "--n_head=9", "--dtype=float16", "--batch_size=16",
-           "--compile=False", "--log=oom.txt", "--json"})
-          .out);
+  const nlohmann::json json =
+      nlohmann::json::parse(run({"doctor", "--n_embd=576", "--n_head=9", "--dtype=float16",
+                                 "--batch_size=16", "--compile=False", "--log=oom.txt", "--json"})
+                                .out);
   EXPECT_EQ(json.at("phase"), "evaluation");
   EXPECT_EQ(json.at("candidates").at(0).at("phase"), "evaluation");
 }

@@ -287,7 +287,8 @@ TorchFixes torch_fixes(const LoadedConfig& loaded, const TorchRun& run, std::int
   fixes.recommended = largest_within(of_batch, card_bytes);
   fixes.safest = largest_within(of_batch, card_bytes / 2);
   if (!fixes.safest) fixes.safest = smallest_split(maker);
-  if (!fixes.recommended && fixes.safest->fits) fixes.recommended = fixes.safest;
+  if (!fixes.safest->fits) fixes.safest.reset();
+  if (!fixes.recommended) fixes.recommended = fixes.safest;
   return fixes;
 }
 

@@ -54,8 +54,8 @@ struct TorchFixes {
   // The same training by keys alone, the largest split that fits by the range's upper end; where
   // there is none, `safest` if that fits.
   std::optional<TorchFix> recommended;
-  // The largest split within half of what the card has, else the least there is: one sequence at a
-  // time with every block checkpointed, which takes an edit and may not fit either.
+  // The largest split within half of what the card has, else the least there is, if that fits: one
+  // sequence at a time with every block checkpointed, which takes an edit.
   std::optional<TorchFix> safest;
 };
 

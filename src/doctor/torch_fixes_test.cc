@@ -235,11 +235,13 @@ TEST(TorchFixes, RecommendsWhatFits) {
   const Asked fits = ask("batch_size=2 compile=False");
   EXPECT_TRUE(fits.fixes.fits_as_is);
   EXPECT_FALSE(fits.fixes.recommended);
-  // With no split that fits, the smallest one with checkpoints, which takes an edit.
-  const Asked large = ask("init_from=gpt2-large batch_size=4 compile=False", "rtx3080ti");
+  // With no split in half of the card, the smallest one with checkpoints, which takes an edit.
+  const Asked large = ask("init_from=gpt2-large batch_size=4 compile=False", "rtx3090");
   ASSERT_TRUE(large.fixes.safest);
   EXPECT_TRUE(large.fixes.safest->needs_edit);
   EXPECT_EQ(large.fixes.safest->config.checkpoint_blocks, 36);
+  EXPECT_TRUE(large.fixes.safest->fits);
+  EXPECT_FALSE(ask("init_from=gpt2-large batch_size=4", "rtx3080ti").fixes.safest);
 }
 
 }  // namespace
