@@ -201,6 +201,11 @@ Diagnosis Examination::run() {
   result_.event = event_;
   if (event_.request) result_.request_bytes = middle(*event_.request);
   find_candidates();
+  // A message that has a shape and no amount has it all the same.
+  const auto& candidates = result_.candidates;
+  if (!event_.request && event_.shape && !candidates.empty()) {
+    result_.request_bytes = candidates.front().bytes;
+  }
   find_cause();
   find_phase();
   fill_account();

@@ -84,6 +84,9 @@ CauseVerdict verdict_of_kind(const LogEvent& event) {
       break;
   }
   if (event.is_corrupt) return {Cause::kUnknown, 0.5};
+  // TensorFlow has one message for both.
+  const bool names_processor = event.text.find("device:CPU") != std::string::npos;
+  if (event.kind == LogEventKind::kTensorFlow && names_processor) return {Cause::kHostMemory, 0.95};
   switch (memory_of(event.kind)) {
     case LogMemory::kHost:
       return {Cause::kHostMemory, event.kind == LogEventKind::kExit137 ? 0.8 : 0.95};
