@@ -82,4 +82,8 @@ std::string with_thousands(std::int64_t number) {
   return text;
 }
 
+std::string millions(std::int64_t number) {
+  return fmt::format("{:.1f}M", static_cast<double>(number) / 1e6);
+}
+
 }  // namespace snug

@@ -31,4 +31,6 @@ std::optional<double> parse_percent(std::string_view text);
 // 1234567 -> "1,234,567".
 std::string with_thousands(std::int64_t number);
 
+std::string millions(std::int64_t number);  // "123.6M"
+
 }  // namespace snug

@@ -1,11 +1,13 @@
 #include "cli/cli.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <system_error>
@@ -96,6 +98,11 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 
 std::span<const CommandRow> commands() { return kCommands; }
+
+bool wants_color(const std::string& color) {
+  if (color != "auto") return color == "always";
+  return isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+}
 
 bool take_flag(std::vector<std::string>& arguments, const std::string& flag) {
   const auto at = std::find(arguments.begin(), arguments.end(), flag);

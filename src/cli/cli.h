@@ -33,6 +33,9 @@ std::span<const CommandRow> commands();
 // Takes a bare flag such as --json out of the arguments.
 bool take_flag(std::vector<std::string>& arguments, const std::string& flag);
 
+// Whether a report on standard output is coloured: `color` is the key's auto, always or never.
+bool wants_color(const std::string& color);
+
 // True when -h or --help is among them.
 bool asks_for_help(Arguments arguments);
 

@@ -1,8 +1,5 @@
 // `snug doctor`: what PyTorch's nanoGPT needs of a card, what broke in a log, what to change.
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cstdlib>
 
 #include "cli/cli.h"
 #include "cli/doctor_case.h"
@@ -10,11 +7,6 @@
 
 namespace snug {
 namespace {
-
-bool wants_color(const Config& config) {
-  if (config.color != "auto") return config.color == "always";
-  return isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-}
 
 DoctorReport report_of(const DoctorCase& c, const DoctorOptions& options) {
   DoctorReport report;
@@ -26,7 +18,7 @@ DoctorReport report_of(const DoctorCase& c, const DoctorOptions& options) {
   report.card_bytes = c.card_bytes;
   report.snug = snug_need(c);
   report.explain = options.explain;
-  report.color = wants_color(c.config.values);
+  report.color = wants_color(c.config.values.color);
   report.language = options.language;
   return report;
 }

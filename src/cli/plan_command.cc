@@ -1,9 +1,7 @@
 // `snug plan`: what a run needs, whether it fits, what to change.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 
@@ -21,11 +19,6 @@
 
 namespace snug {
 namespace {
-
-bool wants_color(const Config& config) {
-  if (config.color != "auto") return config.color == "always";
-  return isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-}
 
 // Takes --html=FILE out of the arguments; the last one wins.
 std::optional<std::string> take_html(std::vector<std::string>& arguments) {
@@ -113,7 +106,7 @@ int plan_command(Arguments arguments) {
                               estimate_time(*training, config.values, planner.rates()),
                               fixes,
                               rest,
-                              wants_color(config.values)};
+                              wants_color(config.values.color)};
   if (json) {
     fmt::print("{}", plan_json(input));
   } else {

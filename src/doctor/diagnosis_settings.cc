@@ -204,7 +204,8 @@ bool is_nanogpt(const LogFacts& facts) {
          facts.decayed_parameter_count || has_nanogpt_command(facts) || names_shipped(facts);
 }
 
-std::string millions(std::int64_t parameters) {
+// With the two decimals of train.py.
+std::string as_printed(std::int64_t parameters) {
   return fmt::format("{:.2f}M", static_cast<double>(parameters) / 1e6);
 }
 
@@ -220,7 +221,7 @@ void note_disagreements(const LogFacts& facts, const Config& config, std::vector
   const auto& printed = facts.parameter_count;
   if (printed && (count < printed->low || count > printed->high)) {
     notes.push_back({NoteId::kOtherParameters,
-                     {millions(printed->low / 2 + printed->high / 2), millions(count)}});
+                     {as_printed(printed->low / 2 + printed->high / 2), as_printed(count)}});
   }
 }
 

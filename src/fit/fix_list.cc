@@ -18,10 +18,6 @@ double seconds_per_token(const Config& config, double iteration_seconds) {
   return iteration_seconds / static_cast<double>(effective_batch(config) * config.block_size);
 }
 
-std::string millions(std::int64_t count) {
-  return fmt::format("{:.1f}M", static_cast<double>(count) / 1e6);
-}
-
 bool from_checkpoint(const LoadedConfig& loaded, std::string_view key) {
   const auto origin = loaded.origins.find(key);
   return origin != loaded.origins.end() && origin->second.kind == Origin::Kind::kCheckpoint;

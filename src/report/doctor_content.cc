@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "report/doctor_columns.h"
+#include "report/text.h"
 
 namespace snug {
 namespace {
@@ -48,15 +49,6 @@ std::string snug_sentence(const DoctorReport& report) {
              {format_bytes(need.total_bytes), clean(need.device), clean(need.changes)});
 }
 
-// A word of the command line as a shell takes it.
-std::string quoted(const std::string& word) {
-  const bool plain = word.find_first_of(" \t\n\"'$&;()<>|*?[]{}~#\\!`") == std::string::npos;
-  if (plain && !word.empty()) return clean(word);
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return clean(text + "'");
-}
-
 // As typed, without what only says where the report goes.
 std::string typed(const DoctorReport& report, std::string_view first = "") {
   std::string text = fmt::format("snug doctor{}", first);
@@ -65,7 +57,7 @@ std::string typed(const DoctorReport& report, std::string_view first = "") {
         word.starts_with("--explain")) {
       continue;
     }
-    text += fmt::format(" {}", quoted(word));
+    text += fmt::format(" {}", shell_quoted(word));
   }
   return text;
 }
@@ -87,7 +79,7 @@ DoctorFacts last_facts(const DoctorReport& report) {
   if (!report.written.empty()) {
     const std::string name = clean(report.written);
     facts.facts.push_back({say(language, Word::kWriteIt), {say(language, Word::kWrote, {name})}});
-    command(Word::kRunIt, fmt::format("python train.py {}", quoted(report.written)));
+    command(Word::kRunIt, fmt::format("python train.py {}", shell_quoted(report.written)));
   } else if (!report.not_written.empty()) {
     facts.facts.push_back({say(language, Word::kWriteIt), {report.not_written}});
   } else if (!helps_to_change_settings(report)) {

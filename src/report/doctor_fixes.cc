@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t kFixesShown = 14;
 
-std::string millions(std::int64_t parameters) {
-  return fmt::format("{:.1f}M", static_cast<double>(parameters) / 1e6);
-}
-
 std::vector<std::string> name_arguments(const TorchFix& fix) {
   const Config& c = fix.config;
   const auto text = [](std::int64_t number) { return std::to_string(number); };

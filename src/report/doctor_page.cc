@@ -9,6 +9,7 @@
 #include "report/doctor_columns.h"
 #include "report/doctor_content.h"
 #include "report/plan_page_parts.h"
+#include "report/text.h"
 
 namespace snug {
 namespace {
@@ -16,29 +17,8 @@ namespace {
 constexpr std::string_view kToneNames[] = {"plain", "good", "warn", "bad"};
 constexpr std::size_t kBands = 7;
 
-// For text and double-quoted attributes; bytes that are no UTF-8 are replaced.
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char c : clean(text)) {
-    switch (c) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
-}
+// Bytes that are no UTF-8 are replaced.
+std::string escaped(std::string_view text) { return escape_html(clean(text)); }
 
 // A text whose lines are paragraphs.
 std::string paragraphs(std::string_view text) {

@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "config/diagnostic.h"
 #include "report/doctor_columns.h"
 #include "report/doctor_content.h"
+#include "report/text.h"
 
 namespace snug {
 namespace {
@@ -42,15 +44,13 @@ class TextWriter {
   bool color_;
 };
 
-// "██▌", eighths of a cell; what is free as "░░".
-std::string bar(const DoctorBar& row, std::int64_t most) {
-  constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  if (most <= 0 || row.bytes <= 0) return "";
-  const double share = std::min(1.0, static_cast<double>(row.bytes) / static_cast<double>(most));
-  const auto eighths = std::max(1, static_cast<int>(share * 8 * kBarCells));
+// What is free as "░░".
+std::string bar_of(const DoctorBar& row, std::int64_t most) {
+  const std::string full = bar(row.bytes, most, kBarCells);
+  if (!row.is_free) return full;
   std::string text;
-  for (int i = 0; i < eighths / 8; ++i) text += row.is_free ? "░" : "█";
-  return row.is_free ? text : text + kEighths[eighths % 8];
+  for (std::size_t i = 0; i < column_count(full); ++i) text += "░";
+  return text;
 }
 
 std::string TextWriter::paint(const char* code, std::string_view content) const {
@@ -99,7 +99,7 @@ void TextWriter::operator()(const DoctorBars& bars) {
   for (const DoctorBar& row : bars.bars) {
     const bool is_total = &row == &bars.bars.back();
     line(kIndent, fmt::format("{} {:>11}  {}", left(row.label, kBarLabel), format_bytes(row.bytes),
-                              is_total ? "" : bar(row, bars.whole_bytes)));
+                              is_total ? "" : bar_of(row, bars.whole_bytes)));
   }
   for (const std::string& text : bars.lines) paragraph(kIndent, text);
 }

@@ -8,16 +8,13 @@
 #include "base/bytes.h"
 #include "config/diagnostic.h"
 #include "fit/search.h"
+#include "report/text.h"
 
 namespace snug {
 namespace {
 
 constexpr std::size_t kNameColumns = 26;
 constexpr std::size_t kPageColumns = 80;
-
-std::string paint(bool color, const char* code, const std::string& text) {
-  return color ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
-}
 
 std::string time_text(double ratio) {
   const double percent = (ratio - 1) * 100;
@@ -84,7 +81,7 @@ std::string fix_table(const Fixes& all, std::size_t most, bool on_card, bool col
     const auto [first, rest] = in_two_lines(fix.name);
     text += fmt::format(
         "{} {} {:>2}  {} {:>5} {:>6} {:>6} {:>5}  {}\n", i == all.chosen_at ? "▸" : " ",
-        fix.fits ? paint(color, "32", "✔") : paint(color, "31", "✘"), shown,
+        fix.fits ? painted(color, "32", "✔") : painted(color, "31", "✘"), shown,
         padded(first, kNameColumns), fix.effective_batch, amount(fix.total_bytes),
         amount(fix.saved_bytes), time_text(fix.time_ratio), effect_text(fix.effect, on_card));
     if (!rest.empty()) text += fmt::format("        {}\n", rest);

@@ -4,34 +4,10 @@
 
 #include "base/bytes.h"
 #include "report/plan_page_parts.h"
+#include "report/text.h"
 
 namespace snug {
 namespace {
-
-// For text and double-quoted attributes. What is not UTF-8 is left to the browser, which shows it
-// as a replacement character.
-std::string escape_html(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
-}
 
 // What is left to say where scripts do not run.
 std::string without_script(const PlanPage& page) {

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "plan/liveness.h"
 #include "report/fix_table.h"
+#include "report/text.h"
 
 namespace snug {
 namespace {
@@ -15,22 +16,6 @@ constexpr int kBarCells = 30;
 constexpr std::size_t kLargestShown = 6;
 
 const PlanStep& peak_of(const RunPlan& run) { return run.plan.steps[run.plan.peak_step]; }
-
-// "██▌", eighths of a cell.
-std::string bar(std::int64_t bytes, std::int64_t most) {
-  constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  if (most <= 0 || bytes <= 0) return "";
-  const auto eighths = std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(static_cast<double>(bytes) / static_cast<double>(most) * 8 *
-                                   kBarCells));
-  std::string text;
-  for (std::int64_t i = 0; i < eighths / 8; ++i) text += "█";
-  return text + kEighths[eighths % 8];
-}
-
-std::string paint(const PlanReportInput& in, const char* code, const std::string& text) {
-  return in.color ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
-}
 
 // "(11.63 GiB less 0.50 for a display and 0.28 to 0.51 for CUDA's context)"
 std::string budget_parts(const Budget& budget) {
@@ -73,7 +58,7 @@ std::string verdict(const PlanReportInput& in) {
           : fmt::format(
                 "{} is {}", have,
                 in.budget.origin == "memory_budget" ? "the memory_budget" : in.budget.origin);
-  return fmt::format("  {}  Needs {}, {}\n{}", paint(in, paint_code, words), need, budget,
+  return fmt::format("  {}  Needs {}, {}\n{}", painted(in.color, paint_code, words), need, budget,
                      budget_parts(in.budget));
 }
 
@@ -113,8 +98,8 @@ std::string role_rows(const PlanReportInput& in) {
       std::max(*std::max_element(roles.begin(), roles.end()), run.overhead_bytes);
   std::string text;
   const auto row = [&](std::string_view name, std::int64_t bytes, const std::string& note) {
-    std::string line =
-        fmt::format("  {:<18} {:>12}  {}{}", name, format_bytes(bytes), bar(bytes, most), note);
+    std::string line = fmt::format("  {:<18} {:>12}  {}{}", name, format_bytes(bytes),
+                                   bar(bytes, most, kBarCells), note);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   };
@@ -213,15 +198,6 @@ std::string time_rows(const PlanReportInput& in) {
   return text + "\n";
 }
 
-// A word of the command line as a shell takes it.
-std::string quoted(const std::string& word) {
-  const bool plain = word.find_first_of(" \t\n\"'$&;()<>|*?[]{}~#\\!`") == std::string::npos;
-  if (plain && !word.empty()) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 // `snug train` with the command line again, but for the keys that are set anew behind it.
 std::vector<std::string> train_command(const std::vector<std::string>& arguments,
                                        const std::vector<std::string>& set_anew) {
@@ -231,7 +207,7 @@ std::vector<std::string> train_command(const std::vector<std::string>& arguments
     const bool dropped = std::any_of(set_anew.begin(), set_anew.end(), [&](const std::string& w) {
       return !key.empty() && w.starts_with(key);
     });
-    if (!dropped) words.push_back(quoted(argument));
+    if (!dropped) words.push_back(shell_quoted(argument));
   }
   words.insert(words.end(), set_anew.begin(), set_anew.end());
   return words;

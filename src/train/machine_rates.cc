@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 // A one-block model that is measured. The products' rates settle at these sizes; bench/fit_bench
 // holds the result against real runs.
 struct Limits {
-  std::int64_t width = 768, context = 512, vocabulary = 2048, rows = 1024;
+  std::int64_t width = 768, context = 512, vocabulary = 2048, rows = 512;
 
   bool can_shrink() const { return width > 16; }
   void shrink() {

@@ -1,0 +1,54 @@
+#include "report/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace snug {
+
+std::string painted(bool color, const char* code, std::string_view text) {
+  return color ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+}
+
+std::string bar(std::int64_t bytes, std::int64_t most, int cells) {
+  constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  if (most <= 0 || bytes <= 0) return "";
+  const double share = std::min(1.0, static_cast<double>(bytes) / static_cast<double>(most));
+  const int eighths = std::max(1, static_cast<int>(share * 8 * cells));
+  std::string text;
+  for (int i = 0; i < eighths / 8; ++i) text += "█";
+  return text + kEighths[eighths % 8];
+}
+
+std::string escape_html(std::string_view text) {
+  std::string safe;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      default:
+        safe += c;
+    }
+  }
+  return safe;
+}
+
+std::string shell_quoted(const std::string& word) {
+  const bool plain = word.find_first_of(" \t\n\"'$&;()<>|*?[]{}~#\\!`") == std::string::npos;
+  if (plain && !word.empty()) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+}  // namespace snug
