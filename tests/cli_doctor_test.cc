@@ -236,7 +236,11 @@ TEST_F(CliDoctorTest, SaysWhatNanoGptCannotBuild) {
   const std::string text = run(Words{"doctor"} + question).out;
   expect_holds(text, {"  · n_embd = 512 is not divisible by n_head = 12: nanoGPT stops with an\n"
                       "    assertion before it needs any memory. n_head = 8 keeps the width,\n"
-                      "    n_embd = 516 keeps the heads.\n"});
+                      "    n_embd = 480 keeps the heads.\n"});
+  // No command that repeats what cannot be built.
+  EXPECT_EQ(text.find("snug doctor"), std::string::npos) << text;
+  expect_holds(run(Words{"doctor", "--write=fits.py"} + question).out, {"nothing was written"});
+  EXPECT_FALSE(exists("fits.py"));
   // No search for heads that divide: the value itself is refused.
   expect_error(run({"doctor", "--n_head=1000000000000"}), 2, {"n_head = 1000000000000"});
 }

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/bytes.h"
 #include "config/config.h"
 #include "config/diagnostic.h"
 #include "config/fields.h"
+#include "config/head_sizes.h"
 #include "config/pretrained.h"
 
 namespace snug {
@@ -84,8 +84,6 @@ void derive_checkpoint_blocks(LoadedConfig& config) {
   set_derived(config, field, values.n_layer);
 }
 
-std::int64_t nearest_divisor(std::int64_t whole, std::int64_t wish);
-
 // An accumulation that was asked for is not dropped without a word.
 void tell_other_accumulation(LoadedConfig& config, const Field& steps, std::int64_t needed) {
   const std::int64_t given = config.values.gradient_accumulation_steps;
@@ -121,25 +119,15 @@ void derive_accumulation(LoadedConfig& config) {
   set_derived(config, steps, whole / micro);
 }
 
-// The divisor of `whole` nearest to `wish`; the smaller one of two equally near.
-std::int64_t nearest_divisor(std::int64_t whole, std::int64_t wish) {
-  std::int64_t best = 1;
-  for (std::int64_t d = 2; d <= std::min(whole, 2 * wish); ++d) {
-    if (whole % d == 0 && std::abs(d - wish) < std::abs(best - wish)) best = d;
-  }
-  return best;
-}
-
 void check_heads(const LoadedConfig& config) {
   const std::int64_t width = config.values.n_embd, heads = config.values.n_head;
   if (width % heads == 0) return;
   const std::int64_t fitting = nearest_divisor(width, heads);
-  const std::int64_t multiple = std::max<std::int64_t>(1, (width + heads / 2) / heads) * heads;
   fail(config, {&Config::n_embd, &Config::n_head},
        fmt::format("n_embd = {} is not divisible by n_head = {}", width, heads),
        fmt::format("each head needs a whole width: n_head = {} keeps {} wide ({} per head), "
                    "n_embd = {} keeps {} heads",
-                   fitting, width, width / fitting, multiple, heads));
+                   fitting, width, width / fitting, nearest_width(width, heads), heads));
 }
 
 void check_checkpoint_blocks(const LoadedConfig& config) {

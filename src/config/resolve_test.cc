@@ -15,13 +15,13 @@ TEST(Relations, HeadsMustDivideTheWidth) {
             "    n_embd  = 512     # safer\n"
             "              ^^^\n"
             "each head needs a whole width: n_head = 8 keeps 512 wide (64 per head), "
-            "n_embd = 516 keeps 12 heads");
+            "n_embd = 480 keeps 12 heads");
   EXPECT_EQ(argument_error({"--n_head=7"}),
             "command line: n_embd = 768 is not divisible by n_head = 7\n"
             "    --n_head=7\n"
             "             ^\n"
             "each head needs a whole width: n_head = 6 keeps 768 wide (128 per head), "
-            "n_embd = 770 keeps 7 heads");
+            "n_embd = 784 keeps 7 heads");
   EXPECT_TRUE(has(argument_error({"--n_head=12", "--n_embd=5"}), "n_embd = 12 keeps 12 heads"));
 }
 

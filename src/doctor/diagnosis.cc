@@ -3,12 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <variant>
 
 #include "base/bytes.h"
-#include "config/fields.h"
-#include "config/python_reader.h"
 #include "doctor/diagnosis_cause.h"
 #include "doctor/diagnosis_event.h"
 #include "doctor/diagnosis_match.h"
@@ -238,30 +234,6 @@ Diagnosis predict(const TorchMemory& memory, const Card* card) {
   return result;
 }
 
-// Within the limits of a key that holds a whole number.
-bool is_possible(std::string_view key, std::int64_t value) {
-  return find_field(key)->limit.allows(static_cast<double>(value));
-}
-
-// nanoGPT's own assertion, with the sizes that the log mentions.
-std::optional<Note> heads_note_of(const LogReading& log, const LogEvent& event) {
-  const bool asserts =
-      std::any_of(event.frames.begin(), event.frames.end(), [](const LogFrame& frame) {
-        return frame.source.find("n_embd % config.n_head") != std::string::npos;
-      });
-  if (!asserts) return std::nullopt;
-  const Config defaults;
-  std::int64_t width = defaults.n_embd, heads = defaults.n_head;
-  for (const LogSetting& setting : log.facts.settings) {
-    if (setting.key != "n_embd" && setting.key != "n_head") continue;
-    const std::optional<Value> literal = read_literal(setting.value);
-    const std::int64_t* const value = literal ? std::get_if<std::int64_t>(&*literal) : nullptr;
-    if (value == nullptr || !is_possible(setting.key, *value)) continue;
-    (setting.key == "n_embd" ? width : heads) = *value;
-  }
-  return heads_note(width, heads);
-}
-
 }  // namespace
 
 std::string_view name_of(Cause cause) noexcept {
@@ -276,20 +248,6 @@ std::string_view name_of(Cause cause) noexcept {
                                          "not_memory",
                                          "unknown"};
   return kNames[static_cast<std::size_t>(cause)];
-}
-
-std::optional<Note> heads_note(std::int64_t n_embd, std::int64_t n_head) {
-  if (!is_possible("n_embd", n_embd) || !is_possible("n_head", n_head)) return std::nullopt;
-  if (n_embd % n_head == 0) return std::nullopt;
-  // The divisor nearest to the wish, the smaller of two; the multiple nearest to the width.
-  std::int64_t heads = 1;
-  for (std::int64_t d = 2; d <= std::min(n_embd, 2 * n_head); ++d) {
-    if (n_embd % d == 0 && std::abs(d - n_head) < std::abs(heads - n_head)) heads = d;
-  }
-  const std::int64_t width = std::max<std::int64_t>(1, (n_embd + n_head / 2) / n_head) * n_head;
-  return Note{NoteId::kHeadsDoNotDivide,
-              {std::to_string(n_embd), std::to_string(n_head), std::to_string(heads),
-               std::to_string(width)}};
 }
 
 Diagnosis diagnose(const LogReading* log, const TorchMemory* memory, const Card* card) {

@@ -163,7 +163,7 @@ TEST(DiagnosisQuestion, FailsInEstimateLoss) {
 TEST(DiagnosisQuestion, HeadsThatDoNotDivide) {
   const std::optional<Note> note = heads_note(512, 12);
   ASSERT_TRUE(note);
-  EXPECT_EQ(note->arguments, (std::vector<std::string>{"512", "12", "8", "516"}));
+  EXPECT_EQ(note->arguments, (std::vector<std::string>{"512", "12", "8", "480"}));
   EXPECT_EQ(heads_note(448, 12)->arguments[2], "14");
   EXPECT_FALSE(heads_note(768, 12));
   EXPECT_FALSE(heads_note(0, 0));
