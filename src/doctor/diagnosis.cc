@@ -83,7 +83,7 @@ void Examination::add_frame_candidate(const LogAmount& request) {
                                          "AdamW state",
                                          "weight"};
   Candidate candidate;
-  candidate.tensor = kNames[static_cast<std::size_t>(moment.hint)];
+  candidate.tensor = candidate.label = kNames[static_cast<std::size_t>(moment.hint)];
   candidate.bytes = request.high_bytes;
   candidate.phase = moment.only_phase();
   candidate.evidence = Evidence::kSizeAndFrame;

@@ -39,8 +39,10 @@ enum class Evidence : std::uint8_t {
 };
 
 struct Candidate {
-  std::string
-      tensor;      // "logits", "gradient of transformer.wte.weight"; technical, never translated
+  std::string tensor;  // "logits", "gradient of transformer.wte.weight": in English
+  // What it is composed of, for other languages: a label of the closed set that the catalogue has,
+  // and the parameter or block ("h.3") that it is of. Either may be empty, not both.
+  std::string label, owner;
   std::string op;  // PyTorch's operator that allocates it; empty: not known
   std::vector<std::int64_t> shape;
   std::string dtype;  // "bfloat16"

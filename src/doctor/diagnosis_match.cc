@@ -181,6 +181,8 @@ std::vector<std::int64_t> allocated_shape(const TorchTensor& tensor) {
 Candidate candidate_of(const TorchMemory& memory, const TorchTensor& tensor) {
   Candidate candidate;
   candidate.tensor = torch_tensor_name(memory, tensor);
+  candidate.label = tensor.what;
+  candidate.owner = torch_tensor_owner(memory, tensor);
   candidate.op = tensor.op;
   candidate.shape = allocated_shape(tensor);
   candidate.dtype = name_of(tensor.dtype);

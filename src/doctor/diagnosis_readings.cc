@@ -109,7 +109,7 @@ std::string words_of(const SizeReading& reading) {
 Candidate candidate_of(const Merged& merged, const ReadingEvidence& evidence) {
   const SizeReading& reading = merged.reading;
   Candidate candidate;
-  candidate.tensor = tensor_name(reading, evidence.moment);
+  candidate.tensor = candidate.label = tensor_name(reading, evidence.moment);
   candidate.shape.assign(reading.dims.begin(),
                          std::find(reading.dims.begin(), reading.dims.end(), 0));
   candidate.dtype = reading.element_bytes == 4 ? "float32" : half_dtype(evidence);

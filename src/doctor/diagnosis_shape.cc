@@ -73,11 +73,13 @@ std::optional<Candidate> shape_candidate(const LogReading& log, const LogEvent& 
   candidate.phase = moment.only_phase();
   candidate.evidence = Evidence::kShapeInLog;
   candidate.confidence = event.shape ? 0.99 : 0.9;
-  candidate.tensor = name_by_shape(*shape, moment);
+  candidate.tensor = candidate.label = name_by_shape(*shape, moment);
   if (memory == nullptr) return candidate;
   if (const TorchTensor* const tensor = tensor_like(*shape, moment, *memory)) {
     is_of_config = true;
     candidate.tensor = torch_tensor_name(*memory, *tensor);
+    candidate.label = tensor->what;
+    candidate.owner = torch_tensor_owner(*memory, *tensor);
     candidate.op = tensor->op;
     if (!candidate.phase) candidate.phase = tensor->phase;
   }

@@ -125,13 +125,17 @@ TorchMemory torch_memory(const TorchRun& run) {
 }
 
 std::string torch_tensor_name(const TorchMemory& memory, const TorchTensor& tensor) {
+  const std::string owner = torch_tensor_owner(memory, tensor);
+  if (owner.empty()) return std::string(tensor.what);
+  if (tensor.parameter < 0) return fmt::format("{}.{}", owner, tensor.what);
+  return tensor.what.empty() ? owner : fmt::format("{} of {}", tensor.what, owner);
+}
+
+std::string torch_tensor_owner(const TorchMemory& memory, const TorchTensor& tensor) {
   if (tensor.parameter >= 0) {
-    const std::string& parameter =
-        memory.parameter_names[static_cast<std::size_t>(tensor.parameter)];
-    return tensor.what.empty() ? parameter : fmt::format("{} of {}", tensor.what, parameter);
+    return memory.parameter_names[static_cast<std::size_t>(tensor.parameter)];
   }
-  if (tensor.layer < 0) return std::string(tensor.what);
-  return fmt::format("h.{}.{}", tensor.layer, tensor.what);
+  return tensor.layer < 0 ? "" : fmt::format("h.{}", tensor.layer);
 }
 
 }  // namespace snug

@@ -71,6 +71,9 @@ TorchMemory torch_memory(const TorchRun& run);
 
 // "logits", "h.3.mlp.gelu output", "gradient of transformer.h.3.mlp.c_fc.weight".
 std::string torch_tensor_name(const TorchMemory& memory, const TorchTensor& tensor);
+// "transformer.h.3.mlp.c_fc.weight", "h.3": the parameter or the block that it is of; empty:
+// neither.
+std::string torch_tensor_owner(const TorchMemory& memory, const TorchTensor& tensor);
 
 // What the model takes for granted, for --explain. The catalogue of the report has the sentences.
 enum class TorchAssumptionId : std::uint8_t {

@@ -26,18 +26,10 @@ std::string translated_piece(Language language, std::string_view piece) {
   return std::string(piece);
 }
 
-// The name of a reading's tensor is a description; those of a config's tensors stay.
-std::string tensor_name(Language language, std::string_view name) {
-  constexpr Word kNames[] = {Word::kTensorGradientOf, Word::kTensorScores,    Word::kTensorHidden,
-                             Word::kTensorEmbedding,  Word::kTensorMlpWeight, Word::kTensorAnyState,
-                             Word::kTensorHalfCopy};
-  for (const Word word : kNames) {
-    auto arguments = matched(texts_of(word)[0], name);
-    if (!arguments) continue;
-    for (std::string& argument : *arguments) argument = tensor_name(language, argument);
-    return say(language, texts_of(word), std::span<const std::string>(*arguments));
-  }
-  return std::string(name);
+// What the diagnosis gives no label stays as it is.
+std::string tensor_name(Language language, const Candidate& candidate) {
+  const bool has_parts = !candidate.label.empty() || !candidate.owner.empty();
+  return has_parts ? say_tensor(language, candidate.label, candidate.owner) : candidate.tensor;
 }
 
 std::string translated(Language language, std::string_view reading) {
@@ -105,8 +97,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }  // namespace
 
 std::string candidate_line(Language language, const Candidate& candidate) {
-  std::string text = clean(candidate.tensor);
-  if (candidate.evidence == Evidence::kReading) text = tensor_name(language, text);
+  std::string text = clean(tensor_name(language, candidate));
   if (!candidate.shape.empty()) text += fmt::format(", {}", shape_text(candidate.shape));
   if (!candidate.dtype.empty()) text += fmt::format(" {}", clean(candidate.dtype));
   if (candidate.bytes > 0) text += fmt::format(", {}", format_bytes(candidate.bytes));

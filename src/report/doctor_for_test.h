@@ -25,7 +25,7 @@ inline TorchRun run_for_test() {
 
 inline Candidate logits_for_test() {
   Candidate c;
-  c.tensor = "logits";
+  c.tensor = c.label = "logits";
   c.op = "aten::mm";
   c.shape = {65536, 50304};
   c.dtype = "bfloat16";
@@ -42,7 +42,7 @@ inline Diagnosis diagnosis_for_test() {
   d.cause_confidence = 0.98;
   d.request_bytes = gib(6.14);
   d.candidates = {logits_for_test(), logits_for_test()};
-  d.candidates[1].tensor = "gradient of logits";
+  d.candidates[1].tensor = d.candidates[1].label = "gradient of logits";
   d.candidates[1].phase = TorchPhase::kBackward;
   d.candidates[1].confidence = 0.01;
   d.candidates[1].evidence = Evidence::kSizeOnly;

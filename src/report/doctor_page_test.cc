@@ -32,7 +32,7 @@ TEST_F(DoctorPageTest, AsksTheNetworkForNothing) {
 
 TEST_F(DoctorPageTest, EscapesWhatTheLogAndTheUserWrote) {
   DoctorReport r = report_for_test(Language::kEnglish, memory_, fixes_);
-  r.diagnosis->candidates[0].tensor = "<img src=x onerror=alert(1)>\"&";
+  r.diagnosis->candidates[0].label = "<img src=x onerror=alert(1)>\"&";
   r.diagnosis->notes = {{NoteId::kOtherError, {"<script>"}}};
   r.arguments = {"</code><b>"};
   r.snug->device = "<i>";

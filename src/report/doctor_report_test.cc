@@ -182,7 +182,7 @@ TEST_F(DoctorReportTest, ColourOnlyWhenAsked) {
 
 TEST_F(DoctorReportTest, ALogCannotSendTerminalCodes) {
   DoctorReport r = report(Language::kEnglish);
-  r.diagnosis->candidates[0].tensor = "x\033[2J\xFF";
+  r.diagnosis->candidates[0].label = "x\033[2J\xFF";
   r.diagnosis->notes = {{NoteId::kOtherError, {"Bad\033]0;title\a"}}};
   EXPECT_EQ(doctor_text(r).find('\033'), std::string::npos);
 }

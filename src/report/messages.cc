@@ -168,6 +168,8 @@ std::vector<CatalogueRow> whole_catalogue() {
     add("headline", static_cast<std::size_t>(row.id), row.first);
     add("explanation", static_cast<std::size_t>(row.id), row.second);
   }
+  const std::span<const Texts> tensors = tensor_table();
+  for (std::size_t i = 0; i < tensors.size(); ++i) add("tensor", i, tensors[i]);
   for (const auto& row : phase_table()) add("phase", static_cast<std::size_t>(row.id), row.texts);
   for (const auto& row : fix_table_texts()) {
     add("fix", static_cast<std::size_t>(row.id), row.first);

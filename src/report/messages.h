@@ -1,5 +1,5 @@
 // The message catalogue of the doctor: every sentence in English, Chinese, Japanese and German.
-// Texts have placeholders {0}, {1}...; tensor names, keys, commands and units are never translated.
+// Texts have placeholders {0}, {1}...; parameters, keys, commands and units are never translated.
 #pragma once
 
 #include <array>
@@ -125,14 +125,7 @@ enum class Word : std::uint8_t {
   kReadHeads,
   kReadHeadSize,
   kReadTiedCopies,
-  // Tensors of readings, whose names are descriptions.
-  kTensorGradientOf,
-  kTensorScores,
-  kTensorHidden,
-  kTensorEmbedding,
-  kTensorMlpWeight,
-  kTensorAnyState,
-  kTensorHalfCopy,
+  kTensorOf,
   // Confidence and evidence.
   kCertain,
   kVeryLikely,
@@ -207,6 +200,9 @@ std::string filled(std::string_view text, std::span<const std::string> arguments
 std::string say(Language language, const Texts& texts, std::span<const std::string> arguments = {});
 std::string say(Language language, const Texts& texts,
                 std::initializer_list<std::string> arguments);
+// By a tensor's label (Candidate::label); null: no such label.
+const Texts* tensor_texts(std::string_view label);
+
 std::string say(Language language, Word word, std::initializer_list<std::string> arguments = {});
 std::string say(Language language, const Note& note);
 std::string say(Language language, const TorchAssumption& assumption);
@@ -221,5 +217,9 @@ struct CatalogueRow {
   Texts texts;
 };
 std::vector<CatalogueRow> whole_catalogue();
+// "gradient of h.3.mlp.c_fc input", "exp_avg of transformer.wte.weight": a label and its owner,
+// which may be empty. A label that is not in the catalogue stays.
+std::string say_tensor(Language language, std::string_view label, const std::string& owner);
+
 
 }  // namespace snug

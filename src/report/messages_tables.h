@@ -37,6 +37,7 @@ constexpr bool in_order(const Table& table) {
 std::span<const MessageRow<Word>, kWordCount> word_table();
 std::span<const MessageRow<NoteId>, kNoteCount> note_table();
 std::span<const MessageRow<NoteId>> plain_note_table();
+std::span<const Texts> tensor_table();
 std::span<const MessagePairRow<Cause>, kCauseCount> cause_table();
 std::span<const MessageRow<TorchPhase>, kTorchPhaseCount> phase_table();
 std::span<const MessagePairRow<TorchFixKind>, kTorchFixKindCount> fix_table_texts();
