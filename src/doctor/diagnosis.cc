@@ -19,6 +19,10 @@ constexpr std::size_t kMaxCandidates = 8;
 // GPT-2 of 124M, llm.c's default, at 16 bytes per parameter.
 constexpr std::int64_t kLlmCStatesBytes = std::int64_t{124439808} * 16;
 
+void drop_negligible(std::vector<Candidate>& candidates) {
+  std::erase_if(candidates, [](const Candidate& c) { return c.confidence < 0.01; });
+}
+
 // One diagnosis of one log.
 class Examination {
  public:
@@ -89,6 +93,7 @@ void Examination::add_frame_candidate(const LogAmount& request) {
   candidate.evidence = Evidence::kSizeAndFrame;
   candidate.confidence = 0.6;
   for (Candidate& other : result_.candidates) other.confidence *= 0.4;
+  drop_negligible(result_.candidates);
   result_.candidates.insert(result_.candidates.begin(), std::move(candidate));
 }
 
@@ -108,9 +113,14 @@ void Examination::find_by_size(const LogAmount& request) {
   // A config that has no such tensor is another run's, or the number is of something else.
   if (memory_ != nullptr) {
     for (Candidate& candidate : result_.candidates) candidate.confidence *= 0.5;
+    drop_negligible(result_.candidates);
   }
-  const bool is_weak = result_.candidates.empty() || result_.candidates[0].confidence < 0.25;
-  if (is_weak) add_frame_candidate(request);
+  const auto& found = result_.candidates;
+  const bool is_weak = found.empty() || found[0].confidence < 0.25;
+  const bool has_frame = std::any_of(found.begin(), found.end(), [](const Candidate& candidate) {
+    return candidate.evidence == Evidence::kSizeAndFrame;
+  });
+  if (is_weak && !has_frame) add_frame_candidate(request);
 }
 
 void Examination::find_candidates() {

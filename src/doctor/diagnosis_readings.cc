@@ -124,22 +124,51 @@ Candidate candidate_of(const Merged& merged, const ReadingEvidence& evidence) {
   return candidate;
 }
 
+// Shares of the readings in one, after what the traceback says of them.
+struct Shares {
+  double of_frame = 0;   // factor of those that go with its line
+  double of_others = 0;  // and of the rest
+};
+
+// The size alone may be anything: where it leaves all readings unlikely, the line decides.
+Shares shares_of(const std::vector<Merged>& merged, TensorHint hint) {
+  constexpr double kWeak = 0.25, kByFrame = 0.6;
+  double total = kSomethingElse, frame = 0;
+  for (const Merged& m : merged) {
+    total += m.reading.weight;
+    if (hint != TensorHint::kNone && goes_with(m.reading.tensor, hint)) frame += m.reading.weight;
+  }
+  const double plain = kAllReadings / total;
+  const bool is_weak = merged.empty() || merged.front().reading.weight * plain < kWeak;
+  if (frame <= 0 || !is_weak || frame * plain >= kByFrame) return {plain, plain};
+  return {kByFrame / frame, (1 - kByFrame) * plain};
+}
+
 }  // namespace
 
 std::vector<Candidate> readings_of(const LogReading& log, const LogEvent& event,
                                    const LogAmount& request) {
+  constexpr double kNegligible = 0.01;
   if (request.high_bytes <= kLeastBytes || is_wide(request)) return {};
   const ReadingEvidence evidence = reading_evidence(log, event);
+  const TensorHint hint = evidence.moment.hint;
   std::vector<SizeReading> readings = size_readings(evidence, request);
   std::stable_sort(readings.begin(), readings.end(), is_heavier);
   const std::vector<Merged> merged = merge_splits(readings);
-  double total = kSomethingElse;
-  for (const Merged& m : merged) total += m.reading.weight;
+  const Shares shares = shares_of(merged, hint);
   std::vector<Candidate> result;
-  for (std::size_t i = 0; i < std::min(merged.size(), kMaxReadings); ++i) {
-    result.push_back(candidate_of(merged[i], evidence));
-    result.back().confidence = merged[i].reading.weight * (kAllReadings / total);
+  for (const Merged& m : merged) {
+    const bool is_of_frame = hint != TensorHint::kNone && goes_with(m.reading.tensor, hint);
+    const double confidence = m.reading.weight * (is_of_frame ? shares.of_frame : shares.of_others);
+    if (confidence < kNegligible) continue;
+    result.push_back(candidate_of(m, evidence));
+    result.back().confidence = confidence;
+    if (is_of_frame) result.back().evidence = Evidence::kSizeAndFrame;
   }
+  std::stable_sort(result.begin(), result.end(), [](const Candidate& a, const Candidate& b) {
+    return a.confidence > b.confidence;
+  });
+  if (result.size() > kMaxReadings) result.resize(kMaxReadings);
   return result;
 }
 

@@ -8,8 +8,9 @@
 
 namespace snug {
 
-// Most likely first; their confidence sums to at most 0.8. Empty when no common model has such a
-// tensor, or when nearly every one does (a few MiB).
+// Most likely first, each at least 1%; their confidence sums to less than 1. One that goes with the
+// line of the traceback is Evidence::kSizeAndFrame. Empty when no common model has such a tensor,
+// or when nearly every one does (a few MiB).
 std::vector<Candidate> readings_of(const LogReading& log, const LogEvent& event,
                                    const LogAmount& request);
 

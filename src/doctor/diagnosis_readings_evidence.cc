@@ -1,6 +1,5 @@
 #include "doctor/diagnosis_readings_evidence.h"
 
-#include <algorithm>
 #include <bit>
 #include <charconv>
 
@@ -40,11 +39,6 @@ ReadingEvidence reading_evidence(const LogReading& log, const LogEvent& event) {
 double agreement(std::int64_t mentioned, std::int64_t size) {
   if (mentioned <= 0) return 1;
   return mentioned == size ? 8 : 0.2;
-}
-
-double agreement(const LogMoment& moment, std::initializer_list<TensorHint> hints) {
-  if (moment.hint == TensorHint::kNone) return 1;
-  return std::find(hints.begin(), hints.end(), moment.hint) != hints.end() ? 3 : 0.05;
 }
 
 double prior_of_batch(std::int64_t batch) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -22,9 +21,8 @@ struct ReadingEvidence {
 ReadingEvidence reading_evidence(const LogReading& log, const LogEvent& event);
 
 // Factors of a reading's weight. A size that the log mentions makes a reading with it likely and
-// one without it unlikely; so does the part of the model that the traceback names.
+// one without it unlikely.
 double agreement(std::int64_t mentioned, std::int64_t size);
-double agreement(const LogMoment& moment, std::initializer_list<TensorHint> hints);
 double prior_of_batch(std::int64_t batch);
 
 std::string_view half_dtype(const ReadingEvidence& evidence);

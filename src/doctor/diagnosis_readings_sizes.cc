@@ -32,6 +32,12 @@ class SizeSearch {
   void for_batches(std::int64_t unit, const Add& add_batch) const;
   void add(SizeReading reading);
   double weight_of(const Batches& batches, std::int64_t batch, const CommonSize& size) const;
+  // The part of the model that the traceback names makes its tensors likely and others unlikely.
+  double hint_of(CommonTensor tensor) const {
+    const TensorHint hint = evidence_.moment.hint;
+    if (hint == TensorHint::kNone) return 1;
+    return goes_with(tensor, hint) ? 3 : 0.05;
+  }
   double era_of(bool is_old) const { return evidence_.is_old && !is_old ? 0.2 : 1; }
 
   const ReadingEvidence& evidence_;
@@ -73,8 +79,7 @@ double SizeSearch::weight_of(const Batches& batches, std::int64_t batch,
 
 // Hugging Face drops the last position before the loss.
 void SizeSearch::read_logits(const Batches& batches) {
-  const double hint =
-      agreement(evidence_.moment, {TensorHint::kLoss, TensorHint::kLogits, TensorHint::kSoftmax});
+  const double hint = hint_of(CommonTensor::kLogits);
   const std::int64_t length = batches.length.tokens, element_bytes = batches.element_bytes;
   for (const CommonSize& v : common_vocabularies()) {
     const double vocabulary = agreement(evidence_.vocabulary, v.size);
@@ -90,7 +95,7 @@ void SizeSearch::read_logits(const Batches& batches) {
 
 void SizeSearch::read_attention(const Batches& batches) {
   const double era = evidence_.is_old ? 1.0 : 0.4;  // flash attention keeps no such tensor
-  const double hint = agreement(evidence_.moment, {TensorHint::kAttention, TensorHint::kSoftmax});
+  const double hint = hint_of(CommonTensor::kAttention);
   const std::int64_t tokens = batches.length.tokens, element_bytes = batches.element_bytes;
   for (const CommonSize& h : common_head_counts()) {
     const double heads = agreement(evidence_.heads, h.size);
@@ -109,7 +114,7 @@ void SizeSearch::read_attention(const Batches& batches) {
 void SizeSearch::read_mlp(const Batches& batches) {
   // Activations of newer runs are mostly autocast's.
   const double full = !evidence_.is_old && batches.element_bytes == 4 ? 0.6 : 1;
-  const double hint = agreement(evidence_.moment, {TensorHint::kMlp});
+  const double hint = hint_of(CommonTensor::kMlp);
   const std::int64_t tokens = batches.length.tokens, element_bytes = batches.element_bytes;
   for (const CommonSize& f : common_hidden_widths()) {
     for_batches(tokens * f.size * element_bytes, [&](std::int64_t batch) {
@@ -121,9 +126,7 @@ void SizeSearch::read_mlp(const Batches& batches) {
 
 void SizeSearch::read_weights(std::int64_t element_bytes) {
   const bool is_full = element_bytes == 4;
-  const double hint = agreement(evidence_.moment, {TensorHint::kOptimizer, TensorHint::kWeights,
-                                                   TensorHint::kEmbedding}) *
-                      (is_full ? 1 : 0.3);
+  const double hint = hint_of(CommonTensor::kEmbedding) * (is_full ? 1 : 0.3);
   for (const CommonModel& m : common_models()) {
     // The weights stand before anything else does.
     const bool is_too_big =
@@ -150,6 +153,23 @@ std::vector<SizeReading> SizeSearch::run() {
 }
 
 }  // namespace
+
+bool goes_with(CommonTensor tensor, TensorHint hint) noexcept {
+  switch (tensor) {
+    case CommonTensor::kLogits:
+      return hint == TensorHint::kLoss || hint == TensorHint::kLogits ||
+             hint == TensorHint::kSoftmax;
+    case CommonTensor::kAttention:
+      return hint == TensorHint::kAttention || hint == TensorHint::kSoftmax;
+    case CommonTensor::kMlp:
+      return hint == TensorHint::kMlp;
+    case CommonTensor::kEmbedding:
+    case CommonTensor::kMlpWeight:
+      return hint == TensorHint::kOptimizer || hint == TensorHint::kWeights ||
+             hint == TensorHint::kEmbedding;
+  }
+  return false;
+}
 
 std::vector<SizeReading> size_readings(const ReadingEvidence& evidence, const LogAmount& request) {
   return SizeSearch(evidence, request).run();

@@ -18,6 +18,9 @@ enum class CommonTensor : std::uint8_t {
   kMlpWeight,  // (width, width)
 };
 
+// The traceback's hint can be about such a tensor.
+bool goes_with(CommonTensor tensor, TensorHint hint) noexcept;
+
 struct SizeReading {
   CommonTensor tensor = CommonTensor::kLogits;
   std::array<std::int64_t, 4> dims{};  // 0 behind the last

@@ -63,6 +63,37 @@ TEST(DiagnosisReadings, WhatTheLogMentionsCounts) {
   EXPECT_GT(confidence_of(told, shape, "float32"), confidence_of(plain, shape, "float32"));
 }
 
+// The line of the traceback raises the readings that go with it, and stands alone only without one.
+TEST(DiagnosisReadings, ALineOfTheTracebackChooses) {
+  const auto at_attention = [](std::string_view request) {
+    return diagnose_text(
+        fmt::format("  File \"model.py\", line 67, in forward\n"
+                    "    att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))\n{}",
+                    old_message(request, "23.68 GiB", "21.67 GiB", "11.06 MiB", "21.70 GiB")));
+  };
+  const Diagnosis diagnosis = at_attention("512.00 MiB");
+  ASSERT_FALSE(diagnosis.candidates.empty());
+  EXPECT_EQ(diagnosis.candidates[0].tensor, "attention scores") << to_text(diagnosis);
+  EXPECT_EQ(diagnosis.candidates[0].evidence, Evidence::kSizeAndFrame);
+  EXPECT_TRUE(proposes(diagnosis, {8, 16, 1024, 1024}, "float32")) << to_text(diagnosis);
+  for (const Candidate& candidate : diagnosis.candidates) {
+    EXPECT_FALSE(candidate.shape.empty()) << to_text(diagnosis);
+    EXPECT_GE(candidate.confidence, 0.01) << to_text(diagnosis);
+  }
+  EXPECT_LT(total_confidence(diagnosis), 1);
+  const Diagnosis small = at_attention("2.00 MiB");
+  ASSERT_EQ(small.candidates.size(), 1U);
+  EXPECT_EQ(small.candidates[0].tensor, "attention scores or probabilities");
+}
+
+TEST(DiagnosisReadings, NothingBelowOnePercent) {
+  for (const char* request : {"394.00 MiB", "6.14 GiB", "148.00 MiB", "512.00 MiB", "2.32 GiB"}) {
+    for (const Candidate& candidate : read_number(request).candidates) {
+      EXPECT_GE(candidate.confidence, 0.01) << request;
+    }
+  }
+}
+
 TEST(DiagnosisReadings, ConfigWithoutSuchATensor) {
   const Diagnosis diagnosis =
       diagnose_text(new_message("88.00 MiB", "7.75 GiB", "49.56 MiB", own_use("7.43 GiB"),

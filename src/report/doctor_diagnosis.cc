@@ -41,6 +41,27 @@ std::vector<std::string> what_lines(const DoctorReport& report, const Candidate&
   return lines;
 }
 
+// Readings of the number stand in a list, unless the traceback leaves one that is likely.
+bool is_listed(const Candidate& c) {
+  return c.evidence == Evidence::kReading || (!c.reading.empty() && c.confidence < 0.5);
+}
+
+// What the line of the traceback says of all readings that go with it, whatever their shape.
+std::optional<Candidate> named_by_frame(const Diagnosis& d) {
+  const Candidate& first = d.candidates.front();
+  if (first.evidence != Evidence::kSizeAndFrame) return std::nullopt;
+  Candidate named;
+  named.tensor = first.tensor;
+  named.label = first.label;
+  named.bytes = first.bytes;
+  named.evidence = first.evidence;
+  for (const Candidate& c : d.candidates) {
+    const bool is_alike = c.evidence == first.evidence && c.label == first.label;
+    if (is_alike) named.confidence += c.confidence;
+  }
+  return named;
+}
+
 // What the figures rule out, for a cause that is another.
 std::string not_the_cause(Language language, const Diagnosis& d) {
   std::vector<std::string> items;
@@ -68,10 +89,13 @@ DoctorFacts first_facts(const DoctorReport& report, const Diagnosis& d) {
   const auto add = [&](Word label, std::vector<std::string> lines) {
     facts.facts.push_back({say(language, label), std::move(lines)});
   };
-  if (!d.candidates.empty() && d.candidates.front().evidence != Evidence::kReading) {
+  const bool has_candidate = !d.candidates.empty();
+  if (has_candidate && !is_listed(d.candidates.front())) {
     add(Word::kWhatItWas, what_lines(report, d.candidates.front()));
   } else if (d.cause == Cause::kCapacity && d.request_bytes > 0 && report.memory != nullptr) {
     add(Word::kWhatItWas, {say(language, Word::kNothingOfThatSize)});
+  } else if (const auto named = has_candidate ? named_by_frame(d) : std::nullopt) {
+    add(Word::kWhatItWas, what_lines(report, *named));
   }
   if (d.phase && is_of_the_card(d.cause)) add(Word::kWhen, {say(language, texts_of(*d.phase))});
   const std::string ruled_out = rules_things_out(d.cause) ? not_the_cause(language, d) : "";
@@ -118,7 +142,7 @@ DoctorPoints other_candidates(const DoctorReport& report, const Diagnosis& d) {
   const Language language = report.language;
   DoctorPoints points;
   if (d.candidates.empty()) return points;
-  const bool readings = d.candidates.front().evidence == Evidence::kReading;
+  const bool readings = is_listed(d.candidates.front());
   points.title = say(language, readings ? Word::kReadingsTitle : Word::kCandidatesTitle);
   for (std::size_t i = readings ? 0 : 1; i < d.candidates.size(); ++i) {
     if (points.points.size() >= (readings ? d.candidates.size() : kCandidatesShown)) break;
