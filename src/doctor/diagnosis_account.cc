@@ -12,6 +12,9 @@ namespace {
 constexpr std::int64_t kTypicalContextBytes = 400 * kMiB, kContextWithNcclBytes = 1536 * kMiB,
                        kLeastContextBytes = 128 * kMiB, kMostContextBytes = 563 * kMiB;
 
+// Three printed amounts, each off by up to 5 MiB, leave less than this over by themselves.
+constexpr std::int64_t kRoundingBytes = 16 * kMiB;
+
 bool is_whole_gib(const LogAmount& amount) {
   const std::int64_t whole = (middle(amount) + kGiB / 2) / kGiB * kGiB;
   return amount.covers(whole);
@@ -65,14 +68,15 @@ void fill_others(const LogEvent& event, std::optional<std::int64_t> in_use, bool
   if (event.wording == LogWording::kMallocAsync) return;
   if (in_use) {
     account.context = std::max<std::int64_t>(0, *in_use - account.own_bytes());
-    account.others = std::max<std::int64_t>(0, *account.capacity - *account.free - *in_use);
+    const std::int64_t rest = *account.capacity - *account.free - *in_use;
+    account.others = rest < kRoundingBytes ? 0 : rest;
     account.alone = *account.others < kLeastContextBytes;
     return;
   }
   account.is_estimate = true;
   const std::int64_t rest = *account.capacity - *account.free - account.own_bytes();
-  account.others =
-      std::max<std::int64_t>(0, rest - (is_ddp ? kContextWithNcclBytes : kTypicalContextBytes));
+  const std::int64_t beside = rest - (is_ddp ? kContextWithNcclBytes : kTypicalContextBytes);
+  account.others = beside < kRoundingBytes ? 0 : beside;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace snug {
 struct CardAccount {
   std::optional<std::int64_t> capacity, allocated, unallocated, free;
   std::optional<std::int64_t> context;  // of this process beside PyTorch
-  std::optional<std::int64_t> others;   // of other processes
+  std::optional<std::int64_t> others;   // of other processes; 0 for what is only rounding
   std::vector<LogProcess> other_processes;
   std::optional<std::int64_t> self_pid;  // this process, where the message lists it by its number
   int idle_context_count = 0;            // others that hold a bare context

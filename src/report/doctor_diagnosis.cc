@@ -69,10 +69,12 @@ std::string not_the_cause(Language language, const Diagnosis& d) {
     items.push_back(say(language, Word::kNotFragmentation, {format_bytes(*d.unallocated_bytes)}));
   }
   if (d.cause != Cause::kCoTenant) {
-    if (d.alone_on_card) {
-      items.push_back(say(language, Word::kNotOthersNone));
-    } else if (d.others_bytes) {
+    // As in the bars above: what is there has its amount, also where it is too little for a
+    // process.
+    if (d.others_bytes.value_or(0) > 0) {
       items.push_back(say(language, Word::kNotOthersSome, {format_bytes(*d.others_bytes)}));
+    } else if (d.others_bytes || d.alone_on_card) {
+      items.push_back(say(language, Word::kNotOthersNone));
     }
   }
   return listed(language, items);
@@ -92,10 +94,10 @@ DoctorFacts first_facts(const DoctorReport& report, const Diagnosis& d) {
   const bool has_candidate = !d.candidates.empty();
   if (has_candidate && !is_listed(d.candidates.front())) {
     add(Word::kWhatItWas, what_lines(report, d.candidates.front()));
-  } else if (d.cause == Cause::kCapacity && d.request_bytes > 0 && report.memory != nullptr) {
-    add(Word::kWhatItWas, {say(language, Word::kNothingOfThatSize)});
   } else if (const auto named = has_candidate ? named_by_frame(d) : std::nullopt) {
     add(Word::kWhatItWas, what_lines(report, *named));
+  } else if (d.cause == Cause::kCapacity && d.request_bytes > 0 && report.memory != nullptr) {
+    add(Word::kWhatItWas, {say(language, Word::kNothingOfThatSize)});
   }
   if (d.phase && is_of_the_card(d.cause)) add(Word::kWhen, {say(language, texts_of(*d.phase))});
   const std::string ruled_out = rules_things_out(d.cause) ? not_the_cause(language, d) : "";
