@@ -19,6 +19,14 @@ bool fits_alone(const TorchMemory& memory, std::int64_t available) {
   return available == 0 || memory.worst().allocated_bytes <= available;
 }
 
+// Another process, listed by its number, that holds most of the card.
+bool one_other_holds_most(const CardAccount& account) {
+  return std::any_of(account.other_processes.begin(), account.other_processes.end(),
+                     [&](const LogProcess& process) {
+                       return process.in_use && middle(*process.in_use) > *account.capacity / 2;
+                     });
+}
+
 CauseVerdict co_tenancy(const LogEvent& event, const CardAccount& account,
                         const TorchMemory* memory) {
   const bool over_capacity = account.capacity && account.allocated > account.capacity;
@@ -26,7 +34,10 @@ CauseVerdict co_tenancy(const LogEvent& event, const CardAccount& account,
   const std::int64_t others = *account.others;
   const std::int64_t missing =
       event.request ? event.request->low_bytes - account.free.value_or(0) : 0;
-  if (missing <= 0 && event.request) return {};
+  if (missing <= 0 && event.request) {
+    // What is free may be in pieces; it is little because of the other.
+    return one_other_holds_most(account) ? CauseVerdict{Cause::kCoTenant, 0.85} : CauseVerdict{};
+  }
   if (others < missing) return {};
   // This process is small beside what is gone.
   if (others > account.own_bytes() && ratio(others, *account.capacity) > 0.25) {
