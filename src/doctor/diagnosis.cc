@@ -137,7 +137,7 @@ void Examination::find_candidates() {
 void Examination::find_phase() {
   const LogMoment moment = moment_of(log_, event_);
   result_.phase = moment.only_phase();
-  if (result_.phase) return;
+  if (result_.phase || moment.is_sampling) return;
   // Without a config nothing tells an evaluation's forward pass from training's.
   if (memory_ == nullptr && moment.phases != 0 && moment.allows(TorchPhase::kForward)) {
     result_.phase = TorchPhase::kForward;

@@ -18,6 +18,9 @@ int tier_of(const LogEvent& event) {
     case LogEventKind::kTensorFlow:
     case LogEventKind::kHostAllocator:
       return event.request || event.shape || event.allocated ? 0 : 1;
+    // What libraries and the driver say after it follows from it.
+    case LogEventKind::kDeviceAssert:
+      return 1;
     case LogEventKind::kLlmC:
     case LogEventKind::kDriver:
     case LogEventKind::kCublas:

@@ -107,6 +107,12 @@ unsigned phases_of(const std::vector<LogFrame>& frames) {
   return phases_of_forward(frames);
 }
 
+bool samples(const std::vector<LogFrame>& frames) {
+  return std::any_of(frames.begin(), frames.end(), [](const LogFrame& frame) {
+    return frame.function == "generate" || frame.source.find(".generate(") != std::string::npos;
+  });
+}
+
 TensorHint hint_of(const LogFrame& frame) {
   for (const HintWord& row : kHintWords) {
     if (has(frame, row.word)) return row.hint;
@@ -188,9 +194,10 @@ std::optional<TorchPhase> LogMoment::only_phase() const {
 
 LogMoment moment_of(const LogReading& log, const LogEvent& event) {
   LogMoment moment;
-  moment.phases = phases_of(event.frames);
+  moment.is_sampling = samples(event.frames);
+  if (!moment.is_sampling) moment.phases = phases_of(event.frames);
   moment.hint = hint_of(event.frames);
-  if (moment.phases == 0 && is_of_forward(moment.hint)) {
+  if (!moment.is_sampling && moment.phases == 0 && is_of_forward(moment.hint)) {
     moment.phases = bit(TorchPhase::kForward) | kEvaluation;
   }
   const LogFacts& facts = log.facts;

@@ -25,6 +25,8 @@ struct LogMoment {
   unsigned phases = 0;  // bit per TorchPhase that the traceback allows; 0: it does not tell
   TensorHint hint = TensorHint::kNone;
 
+  bool is_sampling = false;  // inside generate(): no phase of train.py
+
   // From the lines of train.py, where they are in the log.
   bool has_start = false;  // "number of parameters" and the like
   bool has_evaluated = false;

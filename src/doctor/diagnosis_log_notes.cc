@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "doctor/diagnosis_event.h"
+#include "doctor/diagnosis_evidence.h"
 #include "doctor/diagnosis_notes.h"
 #include "doctor/diagnosis_run.h"
 #include "doctor/log_notes.h"
@@ -103,6 +104,9 @@ void add_kind_notes(const LogEvent& event, std::vector<Note>& notes) {
     case LogEventKind::kSharedMemory:
       notes.push_back({NoteId::kDevShm, {}});
       break;
+    case LogEventKind::kDeviceAssert:
+      notes.push_back({NoteId::kTokenBeyondVocabulary, {}});
+      break;
     case LogEventKind::kDiskFull:
       notes.push_back({NoteId::kDiskFull, {}});
       break;
@@ -134,6 +138,7 @@ void add_log_notes(const LogReading& log, const LogEvent& event, const CardAccou
   if (event.is_cut) notes.push_back({NoteId::kMessageCut, {}});
   if (memory_of(event.kind) == LogMemory::kHost) add_host_notes(log, event, notes);
   if (memory_of(event.kind) != LogMemory::kCard) return;
+  if (moment_of(log, event).is_sampling) notes.push_back({NoteId::kSampling, {}});
   add_request_notes(log, event, notes);
   add_process_notes(event, account, notes);
   add_limit_notes(log, event, notes);

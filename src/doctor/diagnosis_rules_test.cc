@@ -41,6 +41,62 @@ TEST(DiagnosisRules, OthersCountWhenTheyHoldWhatIsMissing) {
   EXPECT_TRUE(alone.alone_on_card);
 }
 
+// Another process that holds most of the card is the cause also where a little more is free than
+// was asked for.
+TEST(DiagnosisRules, AListedProcessThatHoldsMostOfTheCardIsTheCause) {
+  const auto message = [](std::string_view other, std::string_view free) {
+    return new_message(
+        "20.00 MiB", "23.69 GiB", free,
+        fmt::format("Process 4242 has {} memory in use. {}", other, own_use("900.00 MiB")),
+        "500.00 MiB", "10.00 MiB");
+  };
+  EXPECT_EQ(cause_of(message("22.50 GiB", "296.96 MiB")), Cause::kCoTenant);
+  EXPECT_EQ(cause_of(message("3.00 GiB", "19.80 GiB")), Cause::kFreeExceedsRequest);
+}
+
+// What three rounded figures leave over is nobody's.
+TEST(DiagnosisRules, RoundingIsNoProcess) {
+  const auto others = [](std::string_view in_use) {
+    return *diagnose_text(new_message("6.14 GiB", "11.69 GiB", "2.68 GiB", own_use(in_use),
+                                      "6.78 GiB", "31.42 MiB"))
+                .others_bytes;
+  };
+  EXPECT_EQ(others("9.01 GiB"), 0);
+  EXPECT_EQ(others("9.00 GiB"), 0);
+  EXPECT_GT(others("8.95 GiB"), 50 * kMiB);
+}
+
+// The library's error follows from the assertion before it.
+TEST(DiagnosisRules, AnAssertionOnTheCardIsNotMemory) {
+  const std::string assertion =
+      "../aten/src/ATen/native/cuda/Indexing.cu:1236: indexSelectSmallIndex: block: [18,0,0], "
+      "thread: [31,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\n";
+  const std::string cublas =
+      "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling "
+      "`cublasCreate(handle)`\n";
+  const std::string triggered = "RuntimeError: CUDA error: device-side assert triggered\n";
+  EXPECT_EQ(cause_of(cublas), Cause::kLibrary);
+  for (const std::string& log :
+       {assertion + cublas, triggered, assertion + triggered, triggered + cublas,
+        assertion + "RuntimeError: CUDA error: out of memory\n"}) {
+    const Diagnosis diagnosis = diagnose_text(log);
+    EXPECT_EQ(diagnosis.cause, Cause::kNotMemory) << log;
+    EXPECT_NE(find_note(diagnosis, NoteId::kTokenBeyondVocabulary), nullptr) << log;
+  }
+}
+
+TEST(DiagnosisRules, SamplingIsNoPhaseOfTraining) {
+  const Diagnosis diagnosis = diagnose_text(fmt::format(
+      "Traceback (most recent call last):\n"
+      "  File \"sample.py\", line 86, in <module>\n"
+      "    y = model.generate(x, max_new_tokens, temperature=temperature, top_k=top_k)\n"
+      "  File \"model.py\", line 317, in generate\n    logits, _ = self(idx_cond)\n"
+      "  File \"model.py\", line 182, in forward\n    x = block(x)\n{}",
+      old_message("512.00 MiB", "7.79 GiB", "6.67 GiB", "85.06 MiB", "6.92 GiB")));
+  EXPECT_NE(find_note(diagnosis, NoteId::kSampling), nullptr);
+  EXPECT_EQ(diagnosis.phase, std::nullopt);
+}
+
 TEST(DiagnosisRules, WhatNeedsMoreThanTheCardIsCapacityWhoeverElseIsThere) {
   const std::string log = new_message("3.07 GiB", "14.74 GiB", "0.90 GiB", own_use("10.80 GiB"),
                                       "10.40 GiB", "20.00 MiB");

@@ -49,6 +49,7 @@ inline std::string_view name_of(LogEventKind kind) noexcept {
       "not enough SMs",
       "GradScaler deprecated",
       "dtype unsupported",
+      "device assert",
       "other error",
   };
   return kNames[static_cast<std::size_t>(kind)];

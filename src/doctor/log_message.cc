@@ -23,6 +23,7 @@ bool has_amounts(LogEventKind kind) {
     case LogEventKind::kGradScalerDeprecated:
     case LogEventKind::kDtypeUnsupported:
     case LogEventKind::kDiskFull:
+    case LogEventKind::kDeviceAssert:
     case LogEventKind::kOtherError:
     case LogEventKind::kLlmC:
     case LogEventKind::kCublas:

@@ -17,7 +17,7 @@ TEST(LogMessage, BeforePyTorch10) {
       "driver out of memory");
   EXPECT_EQ(
       events_in("RuntimeError: cuda runtime error (59) : device-side assert triggered at x.cu:1\n"),
-      "other error");
+      "device assert");
 }
 
 TEST(LogMessage, CachedOf10To13) {

@@ -84,6 +84,10 @@ constexpr LogPhrase kPhrases[] = {
     {"returncode-9", kStrong, Kind::kExit137, kNoDigitFollows},
     {"returncode=-9", kStrong, Kind::kExit137, kNoDigitFollows},
     // Neither.
+    {"device-sideasserttriggered", kStrong, Kind::kDeviceAssert},
+    {"srcindex<srcselectdimsize", kStrong, Kind::kDeviceAssert},
+    {"t=0&&t<nclasses", kStrong, Kind::kDeviceAssert},
+    {"gatherkernelindexoutofbounds", kStrong, Kind::kDeviceAssert},
     {"outofresource:", kStrong, Kind::kTritonResources},
     {"outofsharedmemory", kStrong, Kind::kSharedMemory},
     {"insufficientsharedmemory", kStrong, Kind::kSharedMemory},

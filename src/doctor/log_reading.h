@@ -50,6 +50,7 @@ enum class LogEventKind : std::uint8_t {
   kNotEnoughSms,          // a harmless warning of inductor
   kGradScalerDeprecated,  // a harmless warning; `detail` is the line of the program
   kDtypeUnsupported,      // `dtype` is what the card lacks
+  kDeviceAssert,          // a kernel's own check: an index beyond its table
   kOtherError,            // an exception that is not about memory
 };
 constexpr std::size_t kLogEventKindCount = static_cast<std::size_t>(LogEventKind::kOtherError) + 1;

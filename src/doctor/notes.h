@@ -24,19 +24,22 @@ enum class NoteId : std::uint8_t {
   kNoBfloat16,              // {card}: before Ampere; float16 with scaling
   kDevShm,                  // /dev/shm is too small for the workers
   kDiskFull,
-  kOtherError,         // {exception}: the failure is not about memory
-  kHostKilled,         // {rss or ""}: the kernel ended the process for lack of RAM
-  kHostAllocator,      // {bytes}: RAM, not the card
-  kPrepareWorkers,     // lower num_proc in prepare.py
-  kCublasThreeCauses,  // card full; token id beyond the vocabulary; broken installation
-  kDriverThreeCauses,  // context, pinned memory, another process
-  kNcclBuffers,        // NCCL's own buffers come on top
-  kMpsSharesRam,       // Apple's card shares the RAM; other programs count
-  kLlmCNoSizes,        // {states} {…}: llm.c prints no sizes; what the model needs
-  kSelfIsProcess,      // {pid}: in a container this process is listed by its number
-  kIdleContexts,       // {count}: processes that hold a bare context only
-  kTwoRanksOneCard,    // ranks may share one card: CUDA_VISIBLE_DEVICES
-  kLimitSet,           // {limit}: a memory fraction or MIG slice is set
+  kTokenBeyondVocabulary,  // a device-side assert: an index beyond its table
+  kOtherError,             // {exception}: the failure is not about memory
+  kHostKilled,             // {rss or ""}: the kernel ended the process for lack of RAM
+  kHostAllocator,          // {bytes}: RAM, not the card
+  kPrepareWorkers,         // lower num_proc in prepare.py
+  kCublasThreeCauses,      // card full; token id beyond the vocabulary; broken installation
+  kDriverThreeCauses,      // context, pinned memory, another process
+  kNcclBuffers,            // NCCL's own buffers come on top
+  kMpsSharesRam,           // Apple's card shares the RAM; other programs count
+  kLlmCNoSizes,            // {states} {…}: llm.c prints no sizes; what the model needs
+  kSelfIsProcess,          // {pid}: in a container this process is listed by its number
+  kIdleContexts,           // {count}: processes that hold a bare context only
+  kTwoRanksOneCard,        // ranks may share one card: CUDA_VISIBLE_DEVICES
+  kSampling,               // generate() computes the whole context for each token, at batch 1
+  kNoFailureInLog,         // the log shows a run and no failure: the answer is the config's
+  kLimitSet,               // {limit}: a memory fraction or MIG slice is set
   // What the model shows.
   kStatesAlone,         // {standing} {what PyTorch can have}: weights + gradients + AdamW + copies
   kFirstStepNeedsMore,  // {peak} {what PyTorch can have}: this passed, the first step would not

@@ -71,6 +71,11 @@ constexpr std::array<MessageRow<NoteId>, kNoteCount> kNotes = {{
  "是磁盘满了，不是内存或显存不足。",
  "不足しているのはメモリではなく、ディスクの空きです。",
  "Die Festplatte ist voll, nicht der Speicher."}},
+{NoteId::kTokenBeyondVocabulary, {
+ "A check on the card itself failed: an index was beyond its table. In nanoGPT that is nearly always a token id beyond the vocabulary (data of another tokenizer, an old meta.pkl) or a position beyond block_size. What cuBLAS or the driver report after it follows from it. One step with device='cpu' shows the line.",
+ "显卡上的检查失败：有索引超出了表的范围。在 nanoGPT 中几乎总是某个 token 编号超出词表（数据来自另一种分词器，或 meta.pkl 已过时），或者位置超过 block_size。之后 cuBLAS 或驱动的报错都由此引起。用 device='cpu' 跑一步即可看到出错的代码行。",
+ "GPU 上のチェックに失敗しました。インデックスが表の範囲を超えています。nanoGPT ではほとんどの場合、トークン番号が語彙を超えているか（別のトークナイザのデータ、古い meta.pkl）、位置が block_size を超えています。その後の cuBLAS やドライバのエラーはその結果です。device='cpu' で 1 ステップ実行すれば該当行がわかります。",
+ "Eine Prüfung auf der Karte selbst schlug fehl: Ein Index lag außerhalb seiner Tabelle. In nanoGPT ist das fast immer eine Token-Nummer jenseits des Vokabulars (Daten eines anderen Tokenizers, eine alte meta.pkl) oder eine Position jenseits von block_size. Was cuBLAS oder der Treiber danach melden, folgt daraus. Ein Schritt mit device='cpu' zeigt die Zeile."}},
 {NoteId::kOtherError, {
  "The run ended with {0}, which is not about memory.",
  "运行因 {0} 而终止，与内存或显存无关。",
@@ -131,6 +136,16 @@ constexpr std::array<MessageRow<NoteId>, kNoteCount> kNotes = {{
  "可能有多个 rank 共用了一张显卡：请检查 CUDA_VISIBLE_DEVICES 和 LOCAL_RANK。",
  "複数の rank が 1 枚の GPU を共有している可能性があります。CUDA_VISIBLE_DEVICES と LOCAL_RANK を確認してください。",
  "Vielleicht teilen sich mehrere Ränge eine Karte: CUDA_VISIBLE_DEVICES und LOCAL_RANK prüfen."}},
+{NoteId::kSampling, {
+ "This was sampling, not training. nanoGPT's generate() has no KV cache: every new token computes the whole context again, at batch 1, as sample.py draws its num_samples one after another. What it needs is the weights and one forward pass.",
+ "这是在采样，不是训练。nanoGPT 的 generate() 没有 KV 缓存：每生成一个 token 都要重新计算整个上下文；批次为 1，因为 sample.py 逐个生成 num_samples 个样本。所需的只是权重和一次前向计算。",
+ "これは学習ではなくサンプリングです。nanoGPT の generate() には KV キャッシュがなく、トークンを 1 つ生成するたびに文脈全体を計算し直します。sample.py は num_samples 個を 1 つずつ生成するため、バッチは 1 です。必要なのは重みと 1 回の順伝播だけです。",
+ "Das war Sampling, kein Training. generate() von nanoGPT hat keinen KV-Cache: Jedes neue Token berechnet den ganzen Kontext neu, mit Batch 1, denn sample.py zieht die num_samples nacheinander. Gebraucht werden die Gewichte und ein Vorwärtsdurchgang."}},
+{NoteId::kNoFailureInLog, {
+ "The log shows a run but no failure: what is said here follows from the config alone.",
+ "日志中有运行记录，但没有报错：这里的结论只依据配置得出。",
+ "ログには実行の記録がありますが、エラーがありません。ここでの内容は設定だけに基づきます。",
+ "Das Log zeigt einen Lauf, aber keinen Fehler: Was hier steht, folgt allein aus der Konfiguration."}},
 {NoteId::kLimitSet, {
  "This process may use only {0} of the card: a memory fraction or a MIG slice is set.",
  "本进程最多只能使用显卡的 {0}：设置了显存比例上限或 MIG 切分。",
