@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <system_error>
 
 #include "backend/cuda/cuda_target.h"
 #include "base/bytes.h"
@@ -29,19 +31,25 @@ bool says_nothing(const LogReading& log) {
 
 LogReading read_log_file(const std::string& path, Language language) {
   if (path == "-") return read_log(std::cin);
+  std::error_code none;
+  const std::filesystem::file_status status = std::filesystem::status(path, none);
+  const auto refuse = [&](Word why) { throw DataError(say(language, why, {path})); };
+  if (!std::filesystem::exists(status)) refuse(Word::kErrorLogMissing);
+  if (std::filesystem::is_directory(status)) refuse(Word::kErrorLogIsFolder);
   std::ifstream file(path, std::ios::binary);
-  if (!file || file.peek() == std::ifstream::traits_type::eof()) {
-    throw DataError(say(language, Word::kErrorCannotReadLog, {path}));
-  }
+  if (!file) refuse(Word::kErrorCannotReadLog);
+  if (file.peek() == std::ifstream::traits_type::eof()) refuse(Word::kErrorLogEmpty);
   return read_log(file);
+}
+
+[[noreturn]] void refuse_log(const LogReading& log, Word why, Language language) {
+  throw DataError(
+      say(language, why, {with_thousands(log.line_count), format_bytes(log.byte_count)}));
 }
 
 LogReading read_log_of(const DoctorOptions& options) {
   LogReading log = read_log_file(*options.log, options.language);
-  if (says_nothing(log)) {
-    throw DataError(say(options.language, Word::kErrorNothingInLog,
-                        {with_thousands(log.line_count), format_bytes(log.byte_count)}));
-  }
+  if (says_nothing(log)) refuse_log(log, Word::kErrorNothingInLog, options.language);
   return log;
 }
 
@@ -128,6 +136,16 @@ void examine_log(DoctorCase& c, const std::vector<Note>& of_settings) {
   if (c.diagnosis->matched_run) take_run(c, *c.diagnosis->matched_run);
 }
 
+// Nothing has failed, or not yet: what the model says, with what the log shows of the run.
+Diagnosis prediction_of(const DoctorCase& c, const std::vector<Note>& of_settings) {
+  Diagnosis prediction = diagnose(nullptr, &*c.memory, c.card);
+  if (!c.log) return prediction;
+  std::vector<Note> notes{{NoteId::kNoFailureInLog, {}}};
+  notes.insert(notes.end(), of_settings.begin(), of_settings.end());
+  prediction.notes.insert(prediction.notes.begin(), notes.begin(), notes.end());
+  return prediction;
+}
+
 }  // namespace
 
 DoctorCase study(const DoctorOptions& options) {
@@ -143,8 +161,12 @@ DoctorCase study(const DoctorOptions& options) {
     if (c.diagnosis) return c;
     model_run(c, options);
   }
-  if (c.log) examine_log(c, taken.notes);
-  if (!c.log && c.memory && c.card) c.prediction = diagnose(nullptr, &*c.memory, c.card);
+  const bool has_failed = c.log && !c.log->events.empty();
+  if (c.log && !has_failed && !c.memory) {
+    refuse_log(*c.log, Word::kErrorNoFailureInLog, options.language);
+  }
+  if (has_failed) examine_log(c, taken.notes);
+  if (!has_failed && (c.log || c.card)) c.prediction = prediction_of(c, taken.notes);
   c.card_bytes = card_bytes_of(c);
   if (c.memory) {
     c.fixes = torch_fixes(c.config, c.memory->run, c.card_bytes, c.card,
@@ -164,7 +186,7 @@ std::optional<SnugNeed> snug_need(const DoctorCase& c) {
   const std::int64_t usable =
       std::max<std::int64_t>(0, c.card_bytes - cuda_context(card).high_bytes);
   SnugNeed need;
-  need.device = c.card != nullptr ? std::string(card.name) : format_bytes(c.card_bytes);
+  if (c.card != nullptr) need.device = card.name;
   need.total_bytes = planner.plan(config.values)->total_bytes();
   need.fits = need.total_bytes <= usable;
   if (need.fits) return need;

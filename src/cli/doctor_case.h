@@ -21,14 +21,14 @@ struct DoctorCase {
   // Of the run that goes with the message; nothing: no config was given, and the log shows none.
   std::optional<TorchMemory> memory;
   std::optional<Diagnosis> diagnosis;
-  std::optional<Diagnosis> prediction;  // without a log, on a card that is named
+  std::optional<Diagnosis> prediction;  // without a failure: on a named card, or beside a log
   // What the card can give to one process, context included; 0: unknown.
   std::int64_t card_bytes = 0;
   std::optional<TorchFixes> fixes;
 };
 
-// Throws DataError for a log that cannot be read or says nothing, ConfigError for a config that no
-// run can have.
+// Throws DataError for a log that cannot be read or says nothing, or shows no failure where there
+// is no config either; ConfigError for a config that no run can have.
 DoctorCase study(const DoctorOptions& options);
 
 // What the same config needs here: on the card, or on one of the size that the log names. Nothing

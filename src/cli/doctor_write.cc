@@ -92,6 +92,8 @@ std::string reason_not_to_write(const DoctorCase& c, const DoctorOptions& option
   if (!source.empty() && std::filesystem::equivalent(source, *options.write, none)) {
     throw ConfigError(say(options.language, Word::kErrorWriteOntoConfig, {source}));
   }
+  const bool is_other = c.diagnosis && c.diagnosis->cause == Cause::kNotMemory;
+  if (is_other) return say(options.language, Word::kNotWrittenNotMemory);
   if (!c.fixes) return say(options.language, Word::kNotWrittenNoConfig);
   if (c.fixes->recommended) return "";
   return say(options.language,

@@ -42,11 +42,15 @@ DoctorPoints assumptions_of(const DoctorReport& report) {
 
 std::string snug_sentence(const DoctorReport& report) {
   const SnugNeed& need = *report.snug;
-  const bool as_is = need.changes.empty();
-  const Word word = need.fits ? (as_is ? Word::kSnugFits : Word::kSnugFitsWith)
-                              : (as_is ? Word::kSnugDoesNotFit : Word::kSnugDoesNotFitWith);
-  return say(report.language, word,
-             {format_bytes(need.total_bytes), clean(need.device), clean(need.changes)});
+  const bool as_is = need.changes.empty(), is_named = !need.device.empty();
+  const Word on_named = need.fits ? (as_is ? Word::kSnugFits : Word::kSnugFitsWith)
+                                  : (as_is ? Word::kSnugDoesNotFit : Word::kSnugDoesNotFitWith);
+  const Word of_card = need.fits ? (as_is ? Word::kSnugFitsIn : Word::kSnugFitsInWith)
+                                 : (as_is ? Word::kSnugDoesNotFitIn : Word::kSnugDoesNotFitInWith);
+  return say(
+      report.language, is_named ? on_named : of_card,
+      {format_bytes(need.total_bytes),
+       is_named ? clean(need.device) : format_bytes(report.card_bytes), clean(need.changes)});
 }
 
 // As typed, without what only says where the report goes.

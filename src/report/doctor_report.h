@@ -19,13 +19,13 @@ struct SnugNeed {
   std::int64_t total_bytes = 0;
   bool fits = false;
   std::string changes;  // "--checkpoint_blocks=9"; empty: as it is
-  std::string device;   // "GeForce RTX 3060", "cpu"
+  std::string device;   // "GeForce RTX 3060"; empty: no card is named
 };
 
 // The pointers may be null and are the caller's.
 struct DoctorReport {
-  std::optional<Diagnosis> diagnosis;   // nothing: no log was given
-  std::optional<Diagnosis> prediction;  // without a log: what will happen on the card
+  std::optional<Diagnosis> diagnosis;   // nothing: no log with a failure was given
+  std::optional<Diagnosis> prediction;  // then: what will happen on the card, and notes
   const TorchMemory* memory = nullptr;  // null: no config
   const TorchFixes* fixes = nullptr;
   const Card* card = nullptr;

@@ -161,11 +161,21 @@ enum class Word : std::uint8_t {
   kSnugFitsWith,
   kSnugDoesNotFit,
   kSnugDoesNotFitWith,
+  // The same where no card is named.
+  kSnugFitsIn,
+  kSnugFitsInWith,
+  kSnugDoesNotFitIn,
+  kSnugDoesNotFitInWith,
   // Errors of the command: what is wrong, and what to do.
   kErrorNothingToDo,
   kErrorNothingInLog,
+  kErrorNoFailureInLog,
   kErrorCannotReadLog,
+  kErrorLogMissing,
+  kErrorLogIsFolder,
+  kErrorLogEmpty,
   kNotWrittenNoConfig,
+  kNotWrittenNotMemory,
   kNotWrittenNothingFits,
   kNotWrittenFits,
   kErrorWriteOntoConfig,
@@ -190,6 +200,9 @@ const Texts& name_texts(TorchFixKind kind);
 const Texts& action_texts(TorchFixKind kind);
 const Texts& texts_of(TorchAssumptionId assumption);
 
+// By a tensor's label (Candidate::label); null: no such label.
+const Texts* tensor_texts(std::string_view label);
+
 // What stands in `text` for the placeholders of `pattern`, in order of appearance; nothing when the
 // rest differs.
 std::optional<std::vector<std::string>> matched(std::string_view pattern, std::string_view text);
@@ -200,12 +213,13 @@ std::string filled(std::string_view text, std::span<const std::string> arguments
 std::string say(Language language, const Texts& texts, std::span<const std::string> arguments = {});
 std::string say(Language language, const Texts& texts,
                 std::initializer_list<std::string> arguments);
-// By a tensor's label (Candidate::label); null: no such label.
-const Texts* tensor_texts(std::string_view label);
-
 std::string say(Language language, Word word, std::initializer_list<std::string> arguments = {});
 std::string say(Language language, const Note& note);
 std::string say(Language language, const TorchAssumption& assumption);
+
+// "gradient of h.3.mlp.c_fc input", "exp_avg of transformer.wte.weight": a label and its owner,
+// which may be empty. A label that is not in the catalogue stays.
+std::string say_tensor(Language language, std::string_view label, const std::string& owner);
 
 // Two sentences one after the other, and items of a list, as the language writes them.
 std::string sentences(Language language, const std::string& first, const std::string& second);
@@ -217,9 +231,5 @@ struct CatalogueRow {
   Texts texts;
 };
 std::vector<CatalogueRow> whole_catalogue();
-// "gradient of h.3.mlp.c_fc input", "exp_avg of transformer.wte.weight": a label and its owner,
-// which may be empty. A label that is not in the catalogue stays.
-std::string say_tensor(Language language, std::string_view label, const std::string& owner);
-
 
 }  // namespace snug
