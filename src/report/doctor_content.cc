@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "report/doctor_columns.h"
-#include "report/text.h"
+#include "report/shell_command.h"
 
 namespace snug {
 namespace {
@@ -54,16 +54,22 @@ std::string snug_sentence(const DoctorReport& report) {
 }
 
 // As typed, without what only says where the report goes.
-std::string typed(const DoctorReport& report, std::string_view first = "") {
-  std::string text = fmt::format("snug doctor{}", first);
+std::vector<std::string> typed(const DoctorReport& report) {
+  std::vector<std::string> words;
   for (const std::string& word : report.arguments) {
     if (word.starts_with("--json") || word.starts_with("--html") || word.starts_with("--write") ||
         word.starts_with("--explain")) {
       continue;
     }
-    text += fmt::format(" {}", shell_quoted(word));
+    words.push_back(clean(shell_quoted(word)));
   }
-  return text;
+  return words;
+}
+
+bool names_log(const DoctorReport& report) {
+  return std::any_of(report.arguments.begin(), report.arguments.end(), [](const std::string& word) {
+    return word == "-" || word.starts_with("--log");
+  });
 }
 
 bool can_write(const DoctorReport& report) {
@@ -74,8 +80,16 @@ bool can_write(const DoctorReport& report) {
 DoctorFacts last_facts(const DoctorReport& report) {
   const Language language = report.language;
   DoctorFacts facts;
-  const auto command = [&](Word label, std::string line) {
-    facts.facts.push_back({say(language, label), {std::move(line)}, true});
+  const auto command = [&](Word label, std::vector<std::string> words) {
+    facts.facts.push_back({say(language, label), std::move(words), true});
+  };
+  // `snug doctor` with its arguments between others.
+  const auto again = [&](std::vector<std::string> first, const char* last) {
+    std::vector<std::string> words{"snug", "doctor"};
+    for (std::string& word : first) words.push_back(std::move(word));
+    for (std::string& word : typed(report)) words.push_back(std::move(word));
+    if (last != nullptr) words.emplace_back(last);
+    return words;
   };
   if (report.snug) {
     facts.facts.push_back({say(language, Word::kInSnug), {snug_sentence(report)}});
@@ -83,18 +97,18 @@ DoctorFacts last_facts(const DoctorReport& report) {
   if (!report.written.empty()) {
     const std::string name = clean(report.written);
     facts.facts.push_back({say(language, Word::kWriteIt), {say(language, Word::kWrote, {name})}});
-    command(Word::kRunIt, fmt::format("python train.py {}", shell_quoted(report.written)));
+    command(Word::kRunIt, {"python", "train.py", clean(shell_quoted(report.written))});
   } else if (!report.not_written.empty()) {
     facts.facts.push_back({say(language, Word::kWriteIt), {report.not_written}});
   } else if (!helps_to_change_settings(report)) {
     return facts;
   } else if (report.memory == nullptr) {
-    command(Word::kGiveConfig, typed(report, " config/train_gpt2.py"));
+    command(Word::kGiveConfig, again({"config/train_gpt2.py"}, nullptr));
   } else if (can_write(report)) {
-    command(Word::kWriteIt, fmt::format("{} --write=config/fits.py", typed(report)));
-    command(Word::kRunIt, "python train.py config/fits.py");
-  } else if (!report.diagnosis) {
-    command(Word::kGiveLog, fmt::format("{} --log=oom.txt", typed(report)));
+    command(Word::kWriteIt, again({}, "--write=config/fits.py"));
+    command(Word::kRunIt, {"python", "train.py", "config/fits.py"});
+  } else if (!report.diagnosis && !names_log(report)) {
+    command(Word::kGiveLog, again({}, "--log=oom.txt"));
   }
   return facts;
 }

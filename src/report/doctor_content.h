@@ -17,7 +17,7 @@ enum class Tone : std::uint8_t { kPlain, kGood, kWarn, kBad };
 struct DoctorFact {
   std::string label;
   std::vector<std::string> lines;
-  bool is_command = false;  // a line to copy: never broken
+  bool is_command = false;  // to copy: `lines` are the words of one command, quoted
 };
 struct DoctorFacts {
   std::vector<DoctorFact> facts;

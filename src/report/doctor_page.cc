@@ -44,9 +44,11 @@ std::string block_html(const DoctorFacts& block) {
   std::string html = fmt::format("<dl class=\"facts{}\">\n", is_last ? " last" : "");
   for (const DoctorFact& fact : block.facts) {
     html += fmt::format("<dt>{}</dt><dd>", escaped(fact.label));
-    for (const std::string& line : fact.lines) {
-      html += fact.is_command ? fmt::format("<p><code>{}</code></p>", escaped(line))
-                              : fmt::format("<p>{}</p>", escaped(line));
+    if (fact.is_command) {
+      const std::string command = fmt::format("{}", fmt::join(fact.lines, " "));
+      html += fmt::format("<p><code>{}</code></p>", escaped(command));
+    } else {
+      for (const std::string& line : fact.lines) html += fmt::format("<p>{}</p>", escaped(line));
     }
     html += "</dd>\n";
   }

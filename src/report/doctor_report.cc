@@ -9,6 +9,7 @@
 #include "config/diagnostic.h"
 #include "report/doctor_columns.h"
 #include "report/doctor_content.h"
+#include "report/shell_command.h"
 #include "report/text.h"
 
 namespace snug {
@@ -75,6 +76,15 @@ void TextWriter::headline(const DoctorContent& content) {
   if (!content.explanation.empty()) paragraph(kIndent, content.explanation);
 }
 
+std::vector<std::string> lines_of(const DoctorFact& fact, std::size_t columns) {
+  if (fact.is_command) return command_lines(fact.lines, columns);
+  std::vector<std::string> lines;
+  for (const std::string& text : fact.lines) {
+    for (std::string& part : wrapped(text, columns)) lines.push_back(std::move(part));
+  }
+  return lines;
+}
+
 void TextWriter::operator()(const DoctorFacts& facts) {
   std::size_t label_columns = 0;
   for (const DoctorFact& fact : facts.facts) {
@@ -83,13 +93,10 @@ void TextWriter::operator()(const DoctorFacts& facts) {
   const std::size_t column = std::max<std::size_t>(kFactColumn, kIndent + label_columns + 2);
   for (const DoctorFact& fact : facts.facts) {
     std::string label = fact.label;
-    for (const std::string& text : fact.lines) {
-      const auto parts = fact.is_command ? std::vector{text} : wrapped(text, kWidth - column);
-      for (const std::string& part : parts) {
-        const std::string padding(column - kIndent - columns_of(label), ' ');
-        line(kIndent, fmt::format("{}{}{}", paint("1", label), padding, part));
-        label.clear();
-      }
+    for (const std::string& part : lines_of(fact, kWidth - column)) {
+      const std::string padding(column - kIndent - columns_of(label), ' ');
+      line(kIndent, fmt::format("{}{}{}", paint("1", label), padding, part));
+      label.clear();
     }
   }
 }

@@ -8,13 +8,13 @@
 #include "base/bytes.h"
 #include "config/diagnostic.h"
 #include "fit/search.h"
+#include "report/shell_command.h"
 #include "report/text.h"
 
 namespace snug {
 namespace {
 
 constexpr std::size_t kNameColumns = 26;
-constexpr std::size_t kPageColumns = 80;
 
 std::string time_text(double ratio) {
   const double percent = (ratio - 1) * 100;
@@ -100,21 +100,6 @@ std::vector<std::string> as_arguments(const std::vector<Change>& changes) {
     words.push_back(fmt::format("--{}={}", change.key, value));
   }
   return words;
-}
-
-std::string wrapped_command(const std::string& label, const std::vector<std::string>& words) {
-  const std::string indent(column_count(label) + 2, ' ');
-  std::string text, line = label;
-  for (const std::string& word : words) {
-    const bool starts_line = &word == &words.front();
-    if (!starts_line && column_count(line) + 1 + column_count(word) + 2 > kPageColumns) {
-      text += line + " \\\n";
-      line = indent + word;
-    } else {
-      line += (starts_line ? "" : " ") + word;
-    }
-  }
-  return text + line + "\n";
 }
 
 std::string split_note(const Config& config) {

@@ -19,10 +19,6 @@ std::string effect_text(Effect effect, bool on_card);
 // "--batch_size=8", "--gradient_accumulation_steps=64"
 std::vector<std::string> as_arguments(const std::vector<Change>& changes);
 
-// The label and the command behind it, broken between words so that a shell takes it as one line.
-// The words are quoted already.
-std::string wrapped_command(const std::string& label, const std::vector<std::string>& words);
-
 // Why there are no more splits between the batch and 1; empty when there are some.
 std::string split_note(const Config& config);
 

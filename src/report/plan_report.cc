@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "plan/liveness.h"
 #include "report/fix_table.h"
+#include "report/shell_command.h"
 #include "report/text.h"
 
 namespace snug {

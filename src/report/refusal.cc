@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "report/fix_table.h"
 #include "report/plan_report.h"
+#include "report/shell_command.h"
 
 namespace snug {
 

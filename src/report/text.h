@@ -17,7 +17,4 @@ std::string bar(std::int64_t bytes, std::int64_t most, int cells);
 // as a replacement character.
 std::string escape_html(std::string_view text);
 
-// A word of the command line as a shell takes it.
-std::string shell_quoted(const std::string& word);
-
 }  // namespace snug

@@ -1,0 +1,51 @@
+#include "report/shell_command.h"
+
+#include <fmt/format.h>
+
+#include "report/doctor_columns.h"
+
+namespace snug {
+namespace {
+
+constexpr std::size_t kPageColumns = 80;
+constexpr std::string_view kIndent = "  ", kGoesOn = " \\";
+
+}  // namespace
+
+std::vector<std::string> command_lines(const std::vector<std::string>& words, std::size_t columns) {
+  std::vector<std::string> lines;
+  for (const std::string& word : words) {
+    if (lines.empty()) {
+      lines.push_back(word);
+      continue;
+    }
+    std::string& line = lines.back();
+    if (columns_of(line) + 1 + columns_of(word) + kGoesOn.size() > columns) {
+      line += kGoesOn;
+      lines.push_back(fmt::format("{}{}", kIndent, word));
+    } else {
+      line += fmt::format(" {}", word);
+    }
+  }
+  return lines;
+}
+
+std::string wrapped_command(const std::string& label, const std::vector<std::string>& words) {
+  const std::size_t label_columns = columns_of(label);
+  std::string text, begin = label;
+  for (const std::string& line : command_lines(words, kPageColumns - label_columns)) {
+    text += fmt::format("{}{}\n", begin, line);
+    begin.assign(label_columns, ' ');
+  }
+  return text.empty() ? fmt::format("{}\n", label) : text;
+}
+
+std::string shell_quoted(const std::string& word) {
+  const bool plain = word.find_first_of(" \t\n\"'$&;()<>|*?[]{}~#\\!`") == std::string::npos;
+  if (plain && !word.empty()) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+}  // namespace snug
