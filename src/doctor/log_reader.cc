@@ -1,6 +1,7 @@
 #include "doctor/log_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "doctor/log_cards.h"
 #include "doctor/log_events.h"
@@ -34,14 +35,13 @@ class StridedShape {
     text_.clear();
     line_ = line.number;
     is_open_ = true;
-    append_folded(text_, line.text.substr(at));
+    append(line.text.substr(at));
   }
-  void append(const LogLine& line) { append_folded(text_, line.text); }
+  void append(std::string_view text) { append_folded(text_, text.substr(0, 4 * kMaxText)); }
   bool is_open() const noexcept { return is_open_; }
 
   // The shape once it is complete. Gives up where no shape can be that long.
   std::optional<LogShape> finish() {
-    constexpr std::size_t kMaxText = 400;
     std::optional<LogShape> shape = shape_of_strided(text_);
     if (shape) shape->line = line_;
     if (shape || text_.size() > kMaxText) is_open_ = false;
@@ -49,6 +49,8 @@ class StridedShape {
   }
 
  private:
+  static constexpr std::size_t kMaxText = 400;  // folded
+
   std::string text_;
   std::int64_t line_ = 0;
   bool is_open_ = false;
@@ -92,12 +94,14 @@ class Reader {
   EventCollector events_;
   StridedShape strided_;
   std::optional<LogShape> pending_shape_;  // waits for the message of its failure
+  bool is_command_read_ = false;           // of the line in hand
   bool is_source_ = false;                 // the line in hand is source text in a traceback
   bool is_head_ = false;                   // it begins a traceback; IPython names the error there
 };
 
 void Reader::read_line(const LogLine& line) {
   hits_.clear();
+  is_command_read_ = false;
   state_ = automaton_.feed(state_, line.text, [&](std::size_t phrase, std::size_t end) {
     // A line of noise can hold thousands; no message needs more.
     constexpr std::size_t kMaxHits = 256;
@@ -111,7 +115,7 @@ void Reader::read_line(const LogLine& line) {
   settings_.read_line(line);
   if (line.has_border) cards_.read_row(line);
   read_traceback(line);
-  if (strided_.is_open()) strided_.append(line);
+  if (strided_.is_open()) strided_.append(line.text);
   for (const Hit& hit : hits_) {
     if (hit.phrase->role <= PhraseRole::kException) {
       if (!is_source_ && !is_head_) read_event(hit, line);
@@ -125,13 +129,16 @@ void Reader::read_line(const LogLine& line) {
 
 void Reader::read_traceback(const LogLine& line) {
   is_source_ = is_head_ = false;
-  bool has_head = false;
+  bool has_head = false, is_unquoted_tried = false;
   for (const Hit& hit : hits_) {
     if (hit.phrase->role == PhraseRole::kTraceback) {
       events_.close();
       tracebacks_.begin(line);
       is_head_ = true;
     } else if (hit.phrase->role == PhraseRole::kFrame && !has_head) {
+      // A head without quotes is sought in the whole line.
+      const bool is_quoted = hit.phrase->text.ends_with('"');
+      if (!is_quoted && std::exchange(is_unquoted_tried, true)) continue;
       has_head = tracebacks_.read_head(line, hit.end);
       if (has_head) events_.close();
     }
@@ -168,7 +175,7 @@ void Reader::read_evidence(const Hit& hit, const LogLine& line) {
       settings_.read_mention(line, hit.end);
       break;
     case PhraseRole::kCommand:
-      settings_.read_command(line);
+      if (!std::exchange(is_command_read_, true)) settings_.read_command(line);
       break;
     case PhraseRole::kAllocConf:
       settings_.read_alloc_conf(line, hit.end);

@@ -138,5 +138,17 @@ TEST(LogStream, LinesThatEndInThousandsOfBorders) {
   EXPECT_EQ(reading.facts.last_iteration, 7);
 }
 
+// What is sought in a whole line is sought once, however many words call for it.
+TEST(LogStream, LinesFullOfTheSameWord) {
+  for (const char* word : {"train.py --a=1 --a=2 ", "cell in[", ".py:3 ", "empty_strided(("}) {
+    std::string text;
+    while (text.size() < 4 * kMiB) text += word;
+    const LogReading reading = read_text(text);
+    EXPECT_EQ(reading.line_count, 1) << word;
+    EXPECT_LE(reading.facts.settings.size(), 512U) << word;
+  }
+  EXPECT_EQ(read_text("train.py --a=1 --a=2 train.py train.py\n").facts.settings.size(), 2U);
+}
+
 }  // namespace
 }  // namespace snug
