@@ -94,6 +94,14 @@ TEST(LogFacts, SettingsInPassing) {
             "expandable_segments:True");
 }
 
+// A config holds text only.
+TEST(LogFacts, SettingsAreText) {
+  const LogFacts facts =
+      read_text("Overriding: out_dir = a\xFF\nOverriding: out_dir\xFF = b\n").facts;
+  EXPECT_TRUE(facts.settings.empty());
+  EXPECT_EQ(read_text("Overriding: out_dir = \xC3\xA9\n").facts.settings.size(), 1U);
+}
+
 TEST(LogFacts, TorchVersion) {
   for (const char* text :
        {"PyTorch version: 2.3.1\n", "PyTorch version: Version: 2.3.1\n", "torch==2.3.1\n",

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "config/diagnostic.h"
 #include "doctor/log_amount.h"
 #include "doctor/log_text.h"
 
@@ -84,6 +85,7 @@ void SettingsReader::add(LogSetting setting) {
   auto& settings = facts_.settings;
   if (setting.key.empty() || setting.key.size() > kMaxKey || setting.value.size() > kMaxValue)
     return;
+  if (!is_utf8(setting.key) || !is_utf8(setting.value)) return;
   // Every rank prints the same, and a person repeats herself.
   const auto last = std::find_if(settings.rbegin(), settings.rend(), [&](const LogSetting& s) {
     return s.source == setting.source && s.key == setting.key;
