@@ -190,6 +190,10 @@ void Examination::add_notes() {
                      {format_bytes(known ? states_bytes(*memory_) : kLlmCStatesBytes),
                       known ? format_bytes(memory_->worst().allocated_bytes) : ""}});
   }
+  const std::int64_t in_pieces = account_.unallocated.value_or(0);
+  if (result_.cause == Cause::kFragmentation && in_pieces < account_.own_bytes() / 10) {
+    notes.push_back({NoteId::kLittleInPieces, {format_bytes(in_pieces)}});
+  }
   if (shape_differs_) notes.push_back({NoteId::kShapeFromConfigDiffers, {}});
   const auto& candidates = result_.candidates;
   if (alike_count_ > 1 && !candidates.empty() && candidates[0].confidence < 0.6) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "doctor/diagnosis_models.h"
 #include "doctor/log_reading.h"
 #include "doctor/notes.h"
 #include "doctor/pytorch_memory.h"
@@ -38,6 +39,17 @@ enum class Evidence : std::uint8_t {
   kReading,  // no config: a reading of the number by common models
 };
 
+// What a number means without a config: a tensor of a common model.
+struct TensorReading {
+  struct Split {
+    std::int64_t batch, tokens;
+  };
+
+  CommonTensor tensor = CommonTensor::kLogits;  // says what each dimension of the shape is
+  std::vector<Split> other_splits;  // that make as many tokens, less likely
+  std::string_view model;           // "GPT-2"; a literal
+};
+
 struct Candidate {
   std::string tensor;  // "logits", "gradient of transformer.wte.weight": in English
   // What it is composed of, for other languages: a label of the closed set that the catalogue has,
@@ -51,7 +63,7 @@ struct Candidate {
   std::int32_t count = 1;  // alike in so many layers or parameters
   double confidence = 0;   // 0 to 1; of all candidates together at most 1
   Evidence evidence = Evidence::kSizeOnly;
-  std::string reading;  // kReading: "batch 32 × 1024 tokens × vocabulary 50304, GPT-2"
+  std::optional<TensorReading> reading;  // kReading only
 };
 
 struct Diagnosis {

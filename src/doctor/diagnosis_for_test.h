@@ -69,7 +69,7 @@ inline std::string to_text(const Diagnosis& diagnosis) {
   for (const Candidate& c : diagnosis.candidates) {
     out +=
         fmt::format("{:.2f} {} ({}) {} {} {}\n", c.confidence, c.tensor, fmt::join(c.shape, ", "),
-                    c.dtype, c.phase ? name_of(*c.phase) : "", c.reading);
+                    c.dtype, c.phase ? name_of(*c.phase) : "", c.reading ? c.reading->model : "");
   }
   return out;
 }

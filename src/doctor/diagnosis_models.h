@@ -7,6 +7,15 @@
 
 namespace snug {
 
+// Tensors whose size such a model has.
+enum class CommonTensor : std::uint8_t {
+  kLogits,     // (batch, tokens, vocabulary)
+  kAttention,  // (batch, heads, tokens, tokens)
+  kMlp,        // (batch, tokens, width)
+  kEmbedding,  // (vocabulary, width)
+  kMlpWeight,  // (width, width)
+};
+
 struct CommonSize {
   std::string_view model;
   std::int64_t size;

@@ -88,24 +88,6 @@ std::string tensor_name(const SizeReading& reading, const LogMoment& moment) {
   return {};
 }
 
-std::string words_of(const SizeReading& reading) {
-  const auto& dims = reading.dims;
-  switch (reading.tensor) {
-    case CommonTensor::kLogits:
-      return fmt::format("batch {} × {} tokens × vocabulary {}", dims[0], dims[1], dims[2]);
-    case CommonTensor::kAttention:
-      return fmt::format("batch {} × {} heads × {} tokens × {} tokens", dims[0], dims[1], dims[2],
-                         dims[3]);
-    case CommonTensor::kMlp:
-      return fmt::format("batch {} × {} tokens × width {}", dims[0], dims[1], dims[2]);
-    case CommonTensor::kEmbedding:
-      return fmt::format("vocabulary {} × width {}", dims[0], dims[1]);
-    case CommonTensor::kMlpWeight:
-      return fmt::format("width {} × width {}", dims[0], dims[1]);
-  }
-  return {};
-}
-
 Candidate candidate_of(const Merged& merged, const ReadingEvidence& evidence) {
   const SizeReading& reading = merged.reading;
   Candidate candidate;
@@ -116,11 +98,10 @@ Candidate candidate_of(const Merged& merged, const ReadingEvidence& evidence) {
   candidate.bytes = reading.bytes;
   candidate.phase = evidence.moment.only_phase();
   candidate.evidence = Evidence::kReading;
-  candidate.reading = words_of(reading);
+  candidate.reading = TensorReading{reading.tensor, {}, reading.model};
   for (const SizeReading& split : merged.other_splits) {
-    candidate.reading += fmt::format(", batch {} × {} tokens", split.dims[0], split.dims[1]);
+    candidate.reading->other_splits.push_back({split.dims[0], split.dims[1]});
   }
-  candidate.reading += fmt::format(", {}", reading.model);
   return candidate;
 }
 

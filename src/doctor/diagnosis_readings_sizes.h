@@ -6,17 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "doctor/diagnosis_models.h"
 #include "doctor/diagnosis_readings_evidence.h"
 
 namespace snug {
-
-enum class CommonTensor : std::uint8_t {
-  kLogits,     // (batch, tokens, vocabulary)
-  kAttention,  // (batch, heads, tokens, tokens)
-  kMlp,        // (batch, tokens, width)
-  kEmbedding,  // (vocabulary, width)
-  kMlpWeight,  // (width, width)
-};
 
 // The traceback's hint can be about such a tensor.
 bool goes_with(CommonTensor tensor, TensorHint hint) noexcept;

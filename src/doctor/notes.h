@@ -50,6 +50,7 @@ enum class NoteId : std::uint8_t {
   kShapeFromConfigDiffers,  // the shape in the log is not one of this config
   kHeadsDoNotDivide,        // {n_embd} {n_head} {heads that would} {width that would}
   kVocabularyAssumed,       // {50304}
+  kLittleInPieces,          // {unallocated}: fragmentation, but there is little of it
   kMatchedRun,              // {settings}: the message goes with another run than the given
   kSettingsFromLog,         // {settings}: taken from the log
   kLogSettingsNotUsed,      // {settings}: of the log, which make no run

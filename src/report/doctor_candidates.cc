@@ -1,7 +1,7 @@
 // A tensor in words: its name, its shape as batch, tokens, vocabulary..., and how sure that is.
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -12,40 +12,47 @@
 namespace snug {
 namespace {
 
-constexpr Word kReadWords[] = {Word::kReadTiedCopies, Word::kReadBatch, Word::kReadTokens,
-                               Word::kReadVocabulary, Word::kReadWidth, Word::kReadHeads,
-                               Word::kReadHeadSize};
-
-// One piece of an English reading ("batch 32") in the language; names of models stay.
-std::string translated_piece(Language language, std::string_view piece) {
-  for (const Word word : kReadWords) {
-    if (const auto arguments = matched(texts_of(word)[0], piece)) {
-      return say(language, texts_of(word), std::span<const std::string>(*arguments));
-    }
-  }
-  return std::string(piece);
-}
-
 // What the diagnosis gives no label stays as it is.
 std::string tensor_name(Language language, const Candidate& candidate) {
   const bool has_parts = !candidate.label.empty() || !candidate.owner.empty();
   return has_parts ? say_tensor(language, candidate.label, candidate.owner) : candidate.tensor;
 }
 
-std::string translated(Language language, std::string_view reading) {
-  constexpr std::string_view kTimes = " × ", kComma = ", ";
-  std::string text;
-  while (!reading.empty()) {
-    const std::size_t times = reading.find(kTimes), comma = reading.find(kComma);
-    const std::size_t end = std::min(times, comma);
-    text += translated_piece(language, reading.substr(0, end));
-    if (end == std::string_view::npos) break;
-    const std::string_view mark = times < comma ? kTimes : kComma;
-    const bool wide = language == Language::kChinese || language == Language::kJapanese;
-    text += mark == kComma && wide ? "、" : mark;
-    reading.remove_prefix(end + mark.size());
+// What each dimension of the tensor is.
+std::vector<Word> dimensions_of(CommonTensor tensor) {
+  switch (tensor) {
+    case CommonTensor::kLogits:
+      return {Word::kReadBatch, Word::kReadTokens, Word::kReadVocabulary};
+    case CommonTensor::kAttention:
+      return {Word::kReadBatch, Word::kReadHeads, Word::kReadTokens, Word::kReadTokens};
+    case CommonTensor::kMlp:
+      return {Word::kReadBatch, Word::kReadTokens, Word::kReadWidth};
+    case CommonTensor::kEmbedding:
+      return {Word::kReadVocabulary, Word::kReadWidth};
+    case CommonTensor::kMlpWeight:
+      return {Word::kReadWidth, Word::kReadWidth};
   }
-  return text;
+  return {};
+}
+
+// "batch 32 × 1024 tokens × vocabulary 50304, batch 64 × 512 tokens, GPT-2"
+std::string reading_text(Language language, const Candidate& candidate) {
+  const auto said = [&](Word dimension, std::int64_t size) {
+    return say(language, dimension, {std::to_string(size)});
+  };
+  const TensorReading& reading = *candidate.reading;
+  const std::vector<Word> words = dimensions_of(reading.tensor);
+  std::vector<std::string> dimensions;
+  for (std::size_t i = 0; i < std::min(words.size(), candidate.shape.size()); ++i) {
+    dimensions.push_back(said(words[i], candidate.shape[i]));
+  }
+  std::vector<std::string> parts = {fmt::format("{}", fmt::join(dimensions, " × "))};
+  for (const TensorReading::Split& split : reading.other_splits) {
+    parts.push_back(fmt::format("{} × {}", said(Word::kReadBatch, split.batch),
+                                said(Word::kReadTokens, split.tokens)));
+  }
+  if (!reading.model.empty()) parts.emplace_back(reading.model);
+  return listed(language, parts);
 }
 
 bool is_evaluation(const Candidate& candidate) {
@@ -106,7 +113,7 @@ std::string candidate_line(Language language, const Candidate& candidate) {
 
 std::string candidate_reading(const DoctorReport& report, const Candidate& candidate) {
   const Language language = report.language;
-  if (!candidate.reading.empty()) return translated(language, clean(candidate.reading));
+  if (candidate.reading) return reading_text(language, candidate);
   if (report.memory == nullptr || candidate.shape.size() < 2) return "";
   const Sizes sizes = sizes_of(report.memory->run, is_evaluation(candidate));
   std::string text;

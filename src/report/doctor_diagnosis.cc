@@ -43,7 +43,7 @@ std::vector<std::string> what_lines(const DoctorReport& report, const Candidate&
 
 // Readings of the number stand in a list, unless the traceback leaves one that is likely.
 bool is_listed(const Candidate& c) {
-  return c.evidence == Evidence::kReading || (!c.reading.empty() && c.confidence < 0.5);
+  return c.evidence == Evidence::kReading || (c.reading && c.confidence < 0.5);
 }
 
 // What the line of the traceback says of all readings that go with it, whatever their shape.

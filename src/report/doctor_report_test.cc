@@ -127,9 +127,14 @@ TEST_F(DoctorReportTest, WithoutAConfigTheReadingsAreListedInTheLanguage) {
   r.fixes = nullptr;
   r.diagnosis->candidates.resize(1);
   r.diagnosis->candidates[0].evidence = Evidence::kReading;
-  r.diagnosis->candidates[0].reading = "batch 32 × 1024 tokens × vocabulary 50304, GPT-2";
+  r.diagnosis->candidates[0].shape = {32, 1024, 50304};
+  r.diagnosis->candidates[0].tensor = r.diagnosis->candidates[0].label = "gradient of logits";
+  r.diagnosis->candidates[0].reading = TensorReading{CommonTensor::kLogits, {{64, 512}}, "GPT-2"};
   const std::string text = doctor_text(r);
-  EXPECT_NE(text.find("批次 32 × 1024 个 token × 词表 50304、GPT-2"), std::string::npos) << text;
+  EXPECT_NE(text.find("logits 的梯度, (32, 1024, 50304)"), std::string::npos) << text;
+  EXPECT_NE(text.find("批次 32 × 1024 个 token × 词表 50304、批次 64 × 512 个 token、GPT-2"),
+            std::string::npos)
+      << text;
 }
 
 // The name is surer than any of its shapes.
@@ -140,7 +145,7 @@ TEST_F(DoctorReportTest, WhatTheTracebackNamesStandsAboveItsReadings) {
   for (Candidate& c : r.diagnosis->candidates) {
     c.tensor = c.label = "attention scores";
     c.op.clear();
-    c.reading = "batch 8 × 16 heads × 1024 tokens × 1024 tokens, GPT-2";
+    c.reading = TensorReading{CommonTensor::kAttention, {}, "GPT-2"};
     c.evidence = Evidence::kSizeAndFrame;
     c.confidence = 0.3;
   }

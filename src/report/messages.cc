@@ -89,23 +89,6 @@ const Texts& texts_of(TorchAssumptionId assumption) {
   return row_of(assumption_table(), assumption).texts;
 }
 
-std::optional<std::vector<std::string>> matched(std::string_view pattern, std::string_view text) {
-  std::vector<std::string> arguments;
-  for (std::size_t open = pattern.find('{'); open != std::string_view::npos;
-       open = pattern.find('{')) {
-    if (text.substr(0, open) != pattern.substr(0, open)) return std::nullopt;
-    text.remove_prefix(open);
-    pattern.remove_prefix(pattern.find('}') + 1);
-    const std::string_view next = pattern.substr(0, pattern.find('{'));
-    const std::size_t end = next.empty() ? text.size() : text.find(next);
-    if (end == std::string_view::npos) return std::nullopt;
-    arguments.emplace_back(text.substr(0, end));
-    text.remove_prefix(end);
-  }
-  if (pattern != text) return std::nullopt;
-  return arguments;
-}
-
 std::string filled(std::string_view text, std::span<const std::string> arguments) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {

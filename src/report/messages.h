@@ -203,10 +203,6 @@ const Texts& texts_of(TorchAssumptionId assumption);
 // By a tensor's label (Candidate::label); null: no such label.
 const Texts* tensor_texts(std::string_view label);
 
-// What stands in `text` for the placeholders of `pattern`, in order of appearance; nothing when the
-// rest differs.
-std::optional<std::vector<std::string>> matched(std::string_view pattern, std::string_view text);
-
 // Placeholders replaced; one without an argument becomes "?".
 std::string filled(std::string_view text, std::span<const std::string> arguments);
 

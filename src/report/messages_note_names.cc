@@ -108,6 +108,7 @@ constexpr std::array<NoteName, kNoteCount> kNames = {{
     {NoteId::kShapeFromConfigDiffers, "shape_from_config_differs"},
     {NoteId::kHeadsDoNotDivide, "heads_do_not_divide"},
     {NoteId::kVocabularyAssumed, "vocabulary_assumed"},
+    {NoteId::kLittleInPieces, "little_in_pieces"},
     {NoteId::kMatchedRun, "matched_run"},
     {NoteId::kSettingsFromLog, "settings_from_log"},
     {NoteId::kLogSettingsNotUsed, "log_settings_not_used"},

@@ -196,6 +196,11 @@ constexpr std::array<MessageRow<NoteId>, kNoteCount> kNotes = {{
  "没有给出词表大小，按 {0} 计算。",
  "語彙数が指定されていないため、{0} と仮定しています。",
  "Die Größe des Vokabulars ist nicht angegeben; angenommen wird {0}."}},
+{NoteId::kLittleInPieces, {
+ "Only {0} is in pieces. With expandable_segments:True this request may pass, but the card stays nearly full: lower the need as well.",
+ "零散的只有 {0}。设置 expandable_segments:True 后这次申请也许能通过，但显卡仍几乎占满：还应减少需求。",
+ "断片になっているのは {0} だけです。expandable_segments:True でこの要求は通るかもしれませんが、GPU はほぼ一杯のままです。必要量も減らしてください。",
+ "Nur {0} liegen in Stücken. Mit expandable_segments:True geht diese Anforderung vielleicht durch, doch die Karte bleibt fast voll: Auch der Bedarf sollte sinken."}},
 {NoteId::kMatchedRun, {
  "The figures of the message go with another run than the one given: {0}. Everything here is about that run.",
  "报错中的数字与给出的设置不符，而与另一种运行吻合：{0}。这里的一切都针对那种运行。",

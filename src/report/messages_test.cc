@@ -88,13 +88,6 @@ TEST(Messages, FilledLeavesOtherBracesAlone) {
   EXPECT_EQ(filled("{0}", std::vector<std::string>{"{0}"}), "{0}");
 }
 
-TEST(Messages, MatchedIsTheReverseOfFilled) {
-  EXPECT_EQ(matched("batch {0}", "batch 32"), std::vector<std::string>{"32"});
-  EXPECT_EQ(matched("{0} × width {1}", "3 × width 768"), (std::vector<std::string>{"3", "768"}));
-  EXPECT_EQ(matched("batch {0}", "vocabulary 32"), std::nullopt);
-  EXPECT_EQ(matched("same", "same"), std::vector<std::string>{});
-}
-
 TEST(Messages, EveryAssumptionIsASentence) {
   TorchRun older = run_for_test();
   older.version = TorchVersion::kOlder;
