@@ -1,4 +1,5 @@
 // Every tensor that the doctor can name has a name in every language.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -92,11 +93,13 @@ TEST(MessagesTensors, NamesAreComposedByTheLanguage) {
 
 // What the diagnosis says without a config: readings, frames, shapes.
 TEST(MessagesTensors, EveryReadingHasAText) {
-  const auto message = [](const std::string& line, const std::string& request) {
-    return "  File \"model.py\", line 60, in forward\n    " + line +
-           "\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate " + request +
-           " (GPU 0; 23.68 GiB total capacity; 21.67 GiB already allocated; 11.06 MiB free; 21.70 "
-           "GiB reserved in total by PyTorch)\n";
+  const auto message = [](std::string_view line, std::string_view request) {
+    return fmt::format(
+        "  File \"model.py\", line 60, in forward\n    {}\n"
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate {} (GPU 0; 23.68 GiB "
+        "total capacity; 21.67 GiB already allocated; 11.06 MiB free; 21.70 GiB reserved in total "
+        "by PyTorch)\n",
+        line, request);
   };
   for (const char* line : {"x = y", "loss = F.cross_entropy(a, b)", "logits = self.lm_head(x)",
                            "y = softmax(x)", "att = q @ k", "x = self.gelu(x)", "x = self.wte(idx)",

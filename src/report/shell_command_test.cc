@@ -1,5 +1,6 @@
 #include "report/shell_command.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace snug {
@@ -20,7 +21,8 @@ TEST(ShellCommand, TheLabelStandsBeforeTheFirstLine) {
   EXPECT_EQ(wrapped_command("  with ", {"--batch_size=4"}), "  with --batch_size=4\n");
   const std::string word(64, 'x');
   EXPECT_EQ(wrapped_command("  Run it:   ", {"snug", word, "--batch_size=4"}),
-            "  Run it:   snug \\\n              " + word + " \\\n              --batch_size=4\n");
+            fmt::format("  Run it:   snug \\\n{0}{1} \\\n{0}--batch_size=4\n", std::string(14, ' '),
+                        word));
 }
 
 }  // namespace
