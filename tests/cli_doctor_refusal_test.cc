@@ -31,6 +31,20 @@ TEST_F(CliDoctorRefusalTest, SaysWhyALogCannotBeRead) {
   expect_error(run({"doctor", "--lang=ja", "--log=logs"}), 4, {"logs はディレクトリ"});
 }
 
+TEST_F(CliDoctorRefusalTest, RefusesInTheLanguage) {
+  expect_error(run({"doctor", "--lang=de"}), 2, {"die Diagnose braucht eine Konfiguration"});
+  expect_error(run({"doctor", "--log", "--lang=de"}), 2, {"--log braucht einen Wert"});
+  expect_error(run({"doctor", "--lang=zh", "--log=absent.txt"}), 4, {"文件 absent.txt 不存在"});
+  expect_error(run({"doctor", "--lang=ja", "--torch=1", "--card=rtx3060"}), 2,
+               {"--torch=1 は使えません"});
+  folder_.write("oom.txt", "RuntimeError: CUDA out of memory. Tried to allocate 6.14 GiB.\n");
+  const ProgramResult unwritten = run({"doctor", "--lang=de", "--log=oom.txt", "--write=x.py"});
+  EXPECT_EQ(unwritten.exit_code, 0) << unwritten.err;
+  expect_holds(unwritten.out, {"nichts geschrieben: Das Log allein"});
+  expect_error(run({"doctor", "--lang=de", "--card=rtx3060", "--html=absent/page.html"}), 5,
+               {"absent/page.html ist nicht beschreibbar: "});
+}
+
 TEST_F(CliDoctorRefusalTest, RefusesWhatItCannotUse) {
   expect_error(run({"doctor"}), 2, {"a config, a log or both"});
   expect_error(run({"doctor", "--log=absent.txt"}), 4, {"absent.txt"});

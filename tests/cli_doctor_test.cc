@@ -245,20 +245,6 @@ TEST_F(CliDoctorTest, SaysWhatNanoGptCannotBuild) {
   expect_error(run({"doctor", "--n_head=1000000000000"}), 2, {"n_head = 1000000000000"});
 }
 
-TEST_F(CliDoctorTest, RefusesInTheLanguage) {
-  expect_error(run({"doctor", "--lang=de"}), 2, {"die Diagnose braucht eine Konfiguration"});
-  expect_error(run({"doctor", "--log", "--lang=de"}), 2, {"--log braucht einen Wert"});
-  expect_error(run({"doctor", "--lang=zh", "--log=absent.txt"}), 4, {"文件 absent.txt 不存在"});
-  expect_error(run({"doctor", "--lang=ja", "--torch=1", "--card=rtx3060"}), 2,
-               {"--torch=1 は使えません"});
-  folder_.write("oom.txt", kCase6GiB);
-  const ProgramResult unwritten = run({"doctor", "--lang=de", "--log=oom.txt", "--write=x.py"});
-  EXPECT_EQ(unwritten.exit_code, 0) << unwritten.err;
-  expect_holds(unwritten.out, {"nichts geschrieben: Das Log allein"});
-  expect_error(run({"doctor", "--lang=de", "--card=rtx3060", "--html=absent/page.html"}), 5,
-               {"absent/page.html ist nicht beschreibbar: "});
-}
-
 // "on 9.72 GiB" is no place.
 TEST_F(CliDoctorTest, WithoutACardSnugSaysOfWhatItNeeds) {
   folder_.write("oom.txt", kCase6GiB);

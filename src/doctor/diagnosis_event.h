@@ -8,10 +8,10 @@
 
 namespace snug {
 
-// The first out-of-memory with amounts; else one without, or a kernel's assertion, from which follows
-// what libraries and the driver say; else the host's; else what is not about memory. Errors that
-// follow from another one (broken sizes, aborts of other ranks) come late, a warning later still.
-// Null when the log has no event.
+// The first out-of-memory with amounts; else one without, or a kernel's assertion, from which
+// follows what libraries and the driver say; else the host's; else what is not about memory. Errors
+// that follow from another one (broken sizes, aborts of other ranks) come late, a warning later
+// still. Null when the log has no event.
 const LogEvent* decisive_event(const LogReading& log);
 
 // The bytes that the program asked for: request_range(), made narrower by the allocator's
