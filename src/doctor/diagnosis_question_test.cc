@@ -206,5 +206,20 @@ TEST(DiagnosisQuestion, AtMostThreeMyths) {
   EXPECT_LE(myths, 3);
 }
 
+// The same shape is made in evaluation and in training: what was held tells them apart.
+TEST(DiagnosisQuestion, AShapeIsOfTheMomentThatHeldAsMuch) {
+  const std::string shape =
+      "    buf1 = empty_strided_cuda((16384, 50304), (50304, 1), torch.bfloat16)\n";
+  const auto phase_at = [&](const char* free, const char* use, const char* allocated) {
+    return diagnose_text(shape + new_message("1.54 GiB", "79.15 GiB", free, own_use(use), allocated,
+                                             "1.00 MiB"),
+                         "batch_size=16")
+        .phase;
+  };
+  EXPECT_EQ(phase_at("77.00 GiB", "2.10 GiB", "1.60 GiB"), TorchPhase::kEvaluateFirst);
+  const std::optional<TorchPhase> late = phase_at("69.00 GiB", "10.20 GiB", "9.70 GiB");
+  EXPECT_TRUE(late == TorchPhase::kForward || late == TorchPhase::kBackward);
+}
+
 }  // namespace
 }  // namespace snug

@@ -32,14 +32,35 @@ bool is_view_of(const LogShape& shape, const TorchTensor& tensor) {
   return tensor.shape.rank() == 0 || tensor.shape[tensor.shape.rank() - 1] == shape.dims.back();
 }
 
+// About what this process held, of whatever the message tells.
+std::optional<std::int64_t> held_bytes(const LogEvent& event) {
+  if (event.allocated) return middle(*event.allocated);
+  if (event.process_in_use) return middle(*event.process_in_use);
+  if (event.capacity && event.free) return middle(*event.capacity) - middle(*event.free);
+  return std::nullopt;
+}
+
+// How near a tensor's moment is to what was held: only moments that are far apart are told apart.
+double nearness(const std::optional<std::int64_t>& held, const TorchTensor& tensor) {
+  constexpr double kScale = 0.2;
+  if (!held || *held <= 0) return 1;
+  const double distance =
+      static_cast<double>(tensor.allocated_before_bytes - *held) / static_cast<double>(*held);
+  return 1 / (1 + distance / kScale * distance / kScale);
+}
+
+// Of equally likely ones the first that is made.
 const TorchTensor* tensor_like(const LogShape& shape, const LogMoment& moment,
-                               const TorchMemory& memory) {
+                               const LogEvent& event, const TorchMemory& memory) {
+  const std::optional<std::int64_t> held = held_bytes(event);
   const TorchTensor* best = nullptr;
+  double best_score = 0;
   for (const TorchTensor& tensor : memory.tensors) {
     if (!is_view_of(shape, tensor)) continue;
-    if (best == nullptr || plausibility(moment, tensor) > plausibility(moment, *best)) {
-      best = &tensor;
-    }
+    const double score = plausibility(moment, tensor) * nearness(held, tensor);
+    if (best != nullptr && score <= best_score) continue;
+    best = &tensor;
+    best_score = score;
   }
   return best;
 }
@@ -75,7 +96,7 @@ std::optional<Candidate> shape_candidate(const LogReading& log, const LogEvent& 
   candidate.confidence = event.shape ? 0.99 : 0.9;
   candidate.tensor = candidate.label = name_by_shape(*shape, moment);
   if (memory == nullptr) return candidate;
-  if (const TorchTensor* const tensor = tensor_like(*shape, moment, *memory)) {
+  if (const TorchTensor* const tensor = tensor_like(*shape, moment, event, *memory)) {
     is_of_config = true;
     candidate.tensor = torch_tensor_name(*memory, *tensor);
     candidate.label = tensor->what;
