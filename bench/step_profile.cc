@@ -1,7 +1,9 @@
-// Where the time of an iteration goes: seconds, GFLOP/s and share per kind of op.
+// Where the time of an iteration goes: seconds, GFLOP/s and share per kind of op, the median
+// and the tenth part's over two seconds of iterations.
 // usage: step_profile [--key=value ...]   (config keys; data are random tokens)
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 
@@ -13,10 +15,19 @@ namespace {
 using namespace snug;
 using Clock = std::chrono::steady_clock;
 
+constexpr double kQuiet = 0.1;  // the part of the iterations in which the machine did little else
+
+// What the ops of one kind took and did in one iteration.
 struct Total {
   double seconds = 0, flops = 0;
   std::int64_t calls = 0;
 };
+using Totals = std::map<std::string, Total>;
+
+double quantile(std::vector<double> values, double part) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(part * static_cast<double>(values.size()))];
+}
 
 double flops_of(const Program& program, const Phase& phase, const Op& op, std::int64_t row_count) {
   const auto rows = static_cast<double>(row_count);
@@ -45,7 +56,7 @@ int main(int argc, char** argv) {
   LoadedConfig config = load_config(Command::kTrain, arguments);
   if (config.values.vocab_size == 0) config.values.vocab_size = 65;
   SmallRun run(config.values);
-  std::map<std::string, Total> totals;
+  Totals totals;
   std::string current;
   double flops = 0;
   Clock::time_point start;
@@ -64,18 +75,30 @@ int main(int argc, char** argv) {
         flops = flops_of(run.plan().program, phase, op, end - first);
         start = Clock::now();
       });
-  const int iterations = 10;
-  for (std::int64_t i = 3; i < 3 + iterations; ++i) {
+  std::map<std::string, std::vector<double>> seconds;  // by kind, of every iteration
+  std::vector<double> iterations;
+  const Clock::time_point began = Clock::now();
+  for (std::int64_t i = 3; i < 13 || Clock::now() - began < std::chrono::seconds(2); ++i) {
+    totals.clear();
     run.engine().step(i);
     stop();
     current.clear();
+    double all = 0;
+    for (const auto& [name, total] : totals) {
+      seconds[name].push_back(total.seconds);
+      all += total.seconds;
+    }
+    iterations.push_back(all);
   }
-  double all = 0;
-  for (const auto& [name, total] : totals) all += total.seconds;
+  const double whole = quantile(iterations, 0.5);
+  fmt::print("{:<28} {:>9}  {:>9}  {:>6}  {:>6}  {:>8}\n", "", "median ms", "quiet ms", "share",
+             "calls", "GFLOP/s");
   for (const auto& [name, total] : totals) {
-    fmt::print("{:<28} {:>9.3f} ms  {:>5.1f}%  {:>6} calls  {:>7.1f} GFLOP/s\n", name,
-               total.seconds * 1e3 / iterations, 100 * total.seconds / all,
-               total.calls / iterations, total.flops / total.seconds * 1e-9);
+    const double taken = quantile(seconds[name], 0.5);
+    fmt::print("{:<28} {:>9.3f}  {:>9.3f}  {:>5.1f}%  {:>6}  {:>8.1f}\n", name, taken * 1e3,
+               quantile(seconds[name], kQuiet) * 1e3, 100 * taken / whole, total.calls,
+               total.flops / taken * 1e-9);
   }
-  fmt::print("{:<28} {:>9.3f} ms\n", "iteration", all * 1e3 / iterations);
+  fmt::print("{:<28} {:>9.3f}  {:>9.3f}  of {} iterations\n", "iteration", whole * 1e3,
+             quantile(iterations, kQuiet) * 1e3, iterations.size());
 }

@@ -20,7 +20,7 @@ bool set_if_missing(const char* name, const char* value) {
 //    (docs/decisions/0009).
 void start_with_openmp_settings(char** argv) {
   const bool waits_as_told = std::getenv("OMP_WAIT_POLICY") != nullptr;
-  bool changed = !waits_as_told && set_if_missing("GOMP_SPINCOUNT", "1000");
+  bool changed = !waits_as_told && set_if_missing("GOMP_SPINCOUNT", "3000");
   changed = set_if_missing("OMP_STACKSIZE", "2M") || changed;
   if (changed) execv("/proc/self/exe", argv);  // returns only on failure: nothing is lost but speed
 }

@@ -15,6 +15,11 @@ bool is_linear(OpKind kind) {
   return kind == OpKind::kLinear || kind == OpKind::kLinearDx || kind == OpKind::kLinearDw;
 }
 
+void require_scratch(const Op& op, std::int64_t bytes) {
+  if (bytes <= op.scratch_bytes) return;
+  throw InternalError(fmt::format("'{}' needs more scratch than was planned", op.label));
+}
+
 }  // namespace
 
 CpuExecutor::CpuExecutor(const Program& program, const Plan& plan, const KernelTable& kernels)
@@ -34,14 +39,20 @@ CpuExecutor::CpuExecutor(const Program& program, const Plan& plan, const KernelT
       const Op& op = phase.ops[o];
       op_function(op);
       if (!is_linear(op.kind)) continue;
-      of_phase[o] = prepare_linear(op, phase.block_size);
+      of_phase[o] = prepare_linear(phase, op);
     }
   }
 }
 
-LinearCalls CpuExecutor::prepare_linear(const Op& op, std::int64_t T) {
+LinearCalls CpuExecutor::prepare_linear(const Phase& phase, const Op& op) {
+  const std::int64_t T = phase.block_size;
   const int threads = omp_get_max_threads();
   LinearCalls calls;
+  calls.split = is_split(op, T);
+  if (calls.split) {
+    require_scratch(op, planned_split_scratch(program_, phase, op, threads));
+    return calls;
+  }
   calls.tiling = linear_tiling(op, T, threads);
   for_each_tile(0, T, T, calls.tiling.tile_rows, [&](std::int64_t row, std::int64_t rows) {
     Gemm& gemm = gemms_.get(linear_shape(program_, op, rows, calls.tiling.one_thread));
@@ -49,9 +60,7 @@ LinearCalls CpuExecutor::prepare_linear(const Op& op, std::int64_t T) {
     (row == 0 ? calls.whole : calls.last) = &gemm;
     calls.scratch_bytes = std::max(calls.scratch_bytes, gemm.scratch_bytes());
   });
-  if (calls.scratch_bytes * (calls.tiling.one_thread ? threads : 1) > op.scratch_bytes) {
-    throw InternalError(fmt::format("'{}' needs more scratch than was planned", op.label));
-  }
+  require_scratch(op, calls.scratch_bytes * (calls.tiling.one_thread ? threads : 1));
   return calls;
 }
 

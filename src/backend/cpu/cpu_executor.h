@@ -12,8 +12,10 @@
 
 namespace snug::cpu {
 
-// The prepared products of a linear op: of a whole tile, and of a sequence's shorter last one.
+// The prepared products of a linear op: one split product, or oneDNN's of a whole tile and of a
+// sequence's shorter last one.
 struct LinearCalls {
+  bool split = false;
   LinearTiling tiling{};
   const Gemm* whole = nullptr;
   const Gemm* last = nullptr;
@@ -41,7 +43,7 @@ class CpuExecutor : public Executor {
  private:
   friend struct OpRun;
 
-  LinearCalls prepare_linear(const Op& op, std::int64_t T);
+  LinearCalls prepare_linear(const Phase& phase, const Op& op);
   void run_op(std::size_t phase, std::size_t op, const StepContext& context, std::int64_t first_row,
               std::int64_t end_row);
 

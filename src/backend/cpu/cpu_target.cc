@@ -8,6 +8,7 @@
 
 #include "backend/cpu/kernels/kernels.h"
 #include "backend/cpu/linear_shapes.h"
+#include "backend/cpu/task_shares.h"
 #include "base/bytes.h"
 
 namespace snug::cpu {
@@ -61,7 +62,7 @@ std::set<const Gemm*> products_of(GemmCache& gemms, const Program& program, int 
   std::set<const Gemm*> products;
   for (const Phase& phase : program.phases) {
     for (const Op& op : phase.ops) {
-      if (!is_linear(op.kind)) continue;
+      if (!is_linear(op.kind) || is_split(op, phase.block_size)) continue;
       for_each_product(gemms, program, phase, op, threads,
                        [&](const Gemm& gemm) { products.insert(&gemm); });
     }
@@ -71,6 +72,7 @@ std::set<const Gemm*> products_of(GemmCache& gemms, const Program& program, int 
 
 std::int64_t linear_scratch(GemmCache& gemms, const Program& program, const Phase& phase,
                             const Op& op, int threads) {
+  if (is_split(op, phase.block_size)) return planned_split_scratch(program, phase, op, threads);
   std::int64_t most = 0;
   for_each_product(gemms, program, phase, op, threads, [&](const Gemm& gemm) {
     most = std::max(most, gemm.scratch_bytes() * (gemm.shape().one_thread ? threads : 1));
@@ -89,7 +91,8 @@ std::int64_t norm_scratch(const Program& program, const Op& op) {
 }  // namespace
 
 int use_threads(std::int64_t wanted) {
-  const int threads = wanted > 0 ? static_cast<int>(wanted) : omp_get_num_procs();
+  const int threads = static_cast<int>(
+      std::min<std::int64_t>(wanted > 0 ? wanted : omp_get_num_procs(), kMostThreads));
   omp_set_dynamic(0);
   omp_set_num_threads(threads);
   return threads;

@@ -1,5 +1,6 @@
 #include "backend/cpu/linear_shapes.h"
 
+#include "backend/cpu/split/amx.h"
 #include "base/error.h"
 
 namespace snug::cpu {
@@ -12,6 +13,30 @@ LinearTiling linear_tiling(const Op& op, std::int64_t T, int threads) {
   constexpr std::int64_t kShortest = 64, kLongest = 256;
   const std::int64_t share = (T + threads - 1) / threads;
   return {std::clamp((share + 15) / 16 * 16, std::min(T, kShortest), std::min(T, kLongest)), true};
+}
+
+bool is_split(const Op& op, std::int64_t T) {
+  constexpr std::int64_t kShortest = 32;
+  return T >= kShortest && !op.row_from_context && amx_usable();
+}
+
+SplitProduct split_shape(const Program& program, const Op& op, std::int64_t T,
+                         std::int64_t first_row, std::int64_t rows) {
+  const GemmShape shape = linear_shape(program, op, rows, false);
+  SplitProduct product;
+  product.m = shape.m, product.n = shape.n, product.k = shape.k;
+  product.a = {nullptr, shape.transpose_a ? shape.m : shape.k, shape.transpose_a, shape.k};
+  product.b = {nullptr, shape.transpose_b ? shape.k : shape.n, !shape.transpose_b, shape.k};
+  product.accumulate = shape.accumulate;
+  if (op.kind == OpKind::kLinearDw) product.sequence = T, product.offset = first_row % T;
+  return product;
+}
+
+std::int64_t planned_split_scratch(const Program& program, const Phase& phase, const Op& op,
+                                   int threads) {
+  const std::int64_t all = phase.batch_size * phase.block_size;
+  const std::int64_t rows = op.chunk_rows > 0 ? std::min(op.chunk_rows, all) : all;
+  return split_scratch_bytes(split_shape(program, op, phase.block_size, 0, rows), threads);
 }
 
 GemmShape linear_shape(const Program& program, const Op& op, std::int64_t rows, bool one_thread) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backend/cpu/gemm.h"
+#include "backend/cpu/split/split_product.h"
 #include "program/program.h"
 
 namespace snug::cpu {
@@ -30,6 +31,17 @@ void for_each_tile(std::int64_t first, std::int64_t end, std::int64_t T, std::in
     row += rows;
   }
 }
+
+// Whether a linear op is one split product over all its rows instead of products of oneDNN's: on
+// AMX, unless sequences are so short that packing the weight would cost more than multiplying.
+bool is_split(const Op& op, std::int64_t T);
+// That product over `rows` rows from `first_row` on, without its operands' addresses.
+SplitProduct split_shape(const Program& program, const Op& op, std::int64_t T,
+                         std::int64_t first_row, std::int64_t rows);
+
+// Enough for any part of the op's rows.
+std::int64_t planned_split_scratch(const Program& program, const Phase& phase, const Op& op,
+                                   int threads);
 
 // The product of a linear op over `rows` rows.
 GemmShape linear_shape(const Program& program, const Op& op, std::int64_t rows, bool one_thread);

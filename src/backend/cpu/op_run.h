@@ -15,6 +15,7 @@ struct OpRun {
   const LinearCalls& linear;
   std::int64_t first_row, end_row;  // the rows to work on, within the sequences in use
 
+  const Program& program() const { return executor.program_; }
   const KernelTable& kernels() const { return executor.kernels_; }
   const Tensor& tensor(TensorId id) const { return executor.program_.tensor(id); }
 

@@ -1,5 +1,5 @@
-// Linear ops as oneDNN products. In the loss head one operand (the logits) holds only the op's
-// rows; the others hold all rows of the batch.
+// Linear ops as one split product or as oneDNN's products. In the loss head one operand (the
+// logits) holds only the op's rows; the others hold all rows of the batch.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -52,8 +52,20 @@ void run_side_by_side(const OpRun& r, const OperandsOf& operands_of) {
   require(succeeded, r);
 }
 
+void run_split(const OpRun& r, const Gemm::Operands& operands) {
+  SplitProduct product =
+      split_shape(r.program(), r.op, r.T(), r.first_row, r.end_row - r.first_row);
+  product.a.data = operands.a;
+  product.b.data = operands.b;
+  product.bias = operands.bias;
+  product.c = operands.c;
+  run_split_product(product, r.scratch);
+}
+
+// operands_of(row) are those of the product that starts there.
 template <typename OperandsOf>
 void run_products(const OpRun& r, const OperandsOf& operands_of) {
+  if (r.linear.split) return run_split(r, operands_of(r.first_row));
   r.linear.tiling.one_thread ? run_side_by_side(r, operands_of) : run_in_order(r, operands_of);
 }
 

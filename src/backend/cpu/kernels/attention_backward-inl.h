@@ -15,6 +15,7 @@
 
 #include "backend/cpu/kernels/attention_backward_tile-inl.h"
 #include "backend/cpu/kernels/kernels.h"
+#include "backend/cpu/task_shares.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace snug::cpu::HWY_NAMESPACE {
@@ -71,14 +72,13 @@ void attention_backward_target(const AttentionBackward& a) {
   float* const tile_base = head_base + threads * head_layout.floats;
 
   if (2 * heads > threads) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (std::int64_t n = 0; n < heads; ++n) {
+    share_tasks(heads, [&](std::int64_t n) {
       const std::int64_t b = n / a.H, h = n % a.H, thread = omp_get_thread_num();
       const HeadArrays head(head_layout, head_base + thread * head_layout.floats);
       const TileArrays tiles(tile_layout, tile_base + thread * tile_layout.floats);
       for (std::int64_t i = 0; i < query_tiles; ++i) pack_query_tile(a, b, h, i * kQueryTile, head);
       run_task(a, {b, h, true, true, 0, key_tiles, 0, query_tiles}, head, tiles);
-    }
+    });
     return;
   }
 #pragma omp parallel num_threads(threads)

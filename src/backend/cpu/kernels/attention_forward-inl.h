@@ -18,6 +18,7 @@
 
 #include "backend/cpu/kernels/attention_tiles-inl.h"
 #include "backend/cpu/kernels/kernels.h"
+#include "backend/cpu/task_shares.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace snug::cpu::HWY_NAMESPACE {
@@ -159,11 +160,9 @@ void attention_target(const Attention& a) {
   const int threads = omp_get_max_threads();
   // Four tasks per thread even out the causal triangle.
   const std::int64_t cuts = std::clamp<std::int64_t>(4 * threads / heads, 1, tiles);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-  for (std::int64_t task = 0; task < heads * cuts; ++task) {
+  const auto run_task = [&](std::int64_t task) {
     const ForwardScratch s(layout, base + omp_get_thread_num() * layout.floats);
-    const std::int64_t cut = cuts - 1 - task / heads;  // the longest first
-    const std::int64_t b = task % heads / a.H, h = task % heads % a.H;
+    const std::int64_t cut = task % cuts, b = task / cuts / a.H, h = task / cuts % a.H;
     const std::int64_t first = cut * tiles / cuts, last = (cut + 1) * tiles / cuts;
     const float* qkv = a.qkv + b * T * 3 * C + h * D;
     const std::int64_t keys = std::min(T, last * kQueryTile);
@@ -171,7 +170,8 @@ void attention_target(const Attention& a) {
     pack_rows({qkv + 2 * C, 3 * C, keys, D}, 1.0f, layout.padded_D, s.values);
     for (std::int64_t tile = first; tile < last; ++tile)
       forward_query_tile(a, b, h, tile * kQueryTile, s);
-  }
+  };
+  share_tasks(heads * cuts, run_task);
 }
 
 }  // namespace snug::cpu::HWY_NAMESPACE

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "backend/cpu/task_shares.h"
+
 namespace snug::cpu {
 
 // Below this many elements a kernel stays on the calling thread: waking a team costs about 5 us,
@@ -32,8 +34,7 @@ void for_each_range(std::int64_t count, std::int64_t grain, std::int64_t item_wo
     for (std::int64_t r = 0; r < ranges; ++r) range(r);
     return;
   }
-#pragma omp parallel for schedule(static)
-  for (std::int64_t r = 0; r < ranges; ++r) range(r);
+  share_tasks(ranges, range);
 }
 
 // body(begin, end) over the elements [0, count) of contiguous arrays.

@@ -1,0 +1,241 @@
+#include "backend/cpu/split/split_product.h"
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "backend/cpu/kernels/chunks.h"
+#include "backend/cpu/task_shares.h"
+
+namespace snug::cpu {
+namespace {
+
+// Sizes that change speed but no bits: an element's sum runs through the blocks in order, whatever
+// they are grouped into. A's panel of a chunk stays in the first-level cache while B's pass by from
+// the second; so does what a group of rows has of C. A section is what is packed of B at once.
+constexpr std::int64_t kChunkBlocks = 4;
+constexpr std::int64_t kSectionBlocks = 24, kSectionPanels = 16;
+constexpr std::int64_t kGroupPanels = 8;
+constexpr std::int64_t kSmallBlocks =
+    192;  // of B, for which half of a second-level cache is enough
+
+// The contraction in blocks of up to 32 terms, none of them across the end of a sequence.
+class Blocks {
+ public:
+  explicit Blocks(const SplitProduct& p)
+      : k_(p.k),
+        sequence_(p.sequence > 0 ? p.sequence : p.k),
+        offset_(p.offset),
+        per_sequence_(ceil_div(sequence_, kBlockDepth)) {
+    const std::int64_t end = k_ + offset_;
+    count_ = end / sequence_ * per_sequence_ + ceil_div(end % sequence_, kBlockDepth) -
+             offset_ / kBlockDepth;
+  }
+
+  std::int64_t count() const { return count_; }
+
+  struct Block {
+    std::int64_t k, depth;
+  };
+  Block at(std::int64_t index) const {
+    const std::int64_t i = index + offset_ / kBlockDepth;
+    const std::int64_t position = i % per_sequence_ * kBlockDepth;
+    const std::int64_t k = i / per_sequence_ * sequence_ + position - offset_;
+    return {k, std::min({kBlockDepth, sequence_ - position, k_ - k})};
+  }
+
+ private:
+  std::int64_t k_, sequence_, offset_, per_sequence_, count_;
+};
+
+// Every thread has a rectangle of C and packs what it needs of A and B by itself: to take what
+// another core has packed would cost more than to pack it again.
+struct Division {
+  std::int64_t row_panels, column_panels, blocks;
+  int row_parts, column_parts;
+
+  std::int64_t most_columns() const { return ceil_div(column_panels, column_parts); }
+  // B stays packed from the first row to the last, and rows may go to any thread that has it.
+  bool small() const {
+    return blocks <= kSectionBlocks && most_columns() <= kSectionPanels &&
+           blocks * most_columns() <= kSmallBlocks;
+  }
+  std::int64_t a_bytes() const { return std::min(blocks, kChunkBlocks) * kPanelBlockBytes; }
+  std::int64_t b_bytes() const {
+    return std::min(most_columns(), kSectionPanels) * std::min(blocks, kSectionBlocks) *
+           kPanelBlockBytes;
+  }
+};
+
+Division divide(const SplitProduct& p, int threads) {
+  Division d;
+  d.row_panels = ceil_div(p.m, kPanelWidth);
+  d.column_panels = ceil_div(p.n, kPanelWidth);
+  d.blocks = Blocks(p).count();
+  std::int64_t least = 0;
+  for (int parts = threads; parts >= 1;
+       --parts) {  // by rows, as other kernels divide, if it can be
+    if (threads % parts != 0) continue;
+    const std::int64_t rows = ceil_div(d.row_panels, parts);
+    const std::int64_t columns = ceil_div(d.column_panels, threads / parts);
+    // A product of two panels costs about as much as packing eight blocks side by side.
+    const std::int64_t cost = 2 * rows + 3 * columns + rows * columns;
+    if (parts < threads && cost >= least) continue;
+    least = cost;
+    d.row_parts = parts, d.column_parts = threads / parts;
+  }
+  return d;
+}
+
+std::int64_t lines_of(std::int64_t panel, std::int64_t lines) {
+  return std::min(kPanelWidth, lines - panel * kPanelWidth);
+}
+
+struct Range {
+  std::int64_t first, end;
+  std::int64_t count() const { return end - first; }
+};
+
+Range part_of(std::int64_t count, int part, int parts) {
+  return {count * part / parts, count * (part + 1) / parts};
+}
+
+// fn(range) for consecutive ranges of up to `size`.
+template <class Fn>
+void for_each_part(const Range& whole, std::int64_t size, Fn&& fn) {
+  for (std::int64_t first = whole.first; first < whole.end; first += size) {
+    fn(Range{first, std::min(whole.end, first + size)});
+  }
+}
+
+// One thread's rectangle.
+class Worker {
+ public:
+  // `scratch` is the thread's own: A's panel of a chunk, then B's section.
+  Worker(const SplitProduct& product, const Division& division, std::byte* scratch)
+      : p_(product), d_(division), blocks_(product), a_(scratch), b_(scratch + d_.a_bytes()) {}
+
+  void run(const Range& rows, const Range& columns) {
+    for_each_part(columns, kSectionPanels, [&](const Range& some_columns) {
+      for_each_part({0, d_.blocks}, kSectionBlocks,
+                    [&](const Range& section) { run_section(rows, some_columns, section); });
+    });
+  }
+
+  // `rows`: the shares of all threads, those with the same columns in one group.
+  void run_small(TaskShares& rows, int part, const Range& columns) {
+    pack_section(columns, {0, d_.blocks});
+    rows.work(part, [&](std::int64_t task) {
+      for_each_part(section_, kChunkBlocks,
+                    [&](const Range& chunk) { multiply_row(chunk, task % d_.row_panels); });
+    });
+  }
+
+ private:
+  void run_section(const Range& rows, const Range& columns, const Range& section) {
+    pack_section(columns, section);
+    for_each_part(rows, kGroupPanels, [&](const Range& group) {
+      for_each_part(section, kChunkBlocks, [&](const Range& chunk) {
+        for (std::int64_t row = group.first; row < group.end; ++row) multiply_row(chunk, row);
+      });
+    });
+  }
+
+  void pack_section(const Range& columns, const Range& section) {
+    columns_ = columns;
+    section_ = section;
+    for_each_part(section, kChunkBlocks, [&](const Range& chunk) { pack_b_chunk(chunk); });
+  }
+
+  // B is packed chunk after chunk, within one panel after panel.
+  std::byte* packed_b(const Range& chunk, std::int64_t column) const {
+    const std::int64_t before = (chunk.first - section_.first) * columns_.count();
+    return b_ + (before + (column - columns_.first) * chunk.count()) * kPanelBlockBytes;
+  }
+
+  // fn(k, depth, block of the chunk) for every run of neighbouring terms in a chunk: one, unless
+  // sequences end within it that are no multiple of 32.
+  template <class Fn>
+  void for_each_run(const Range& chunk, Fn&& fn) const {
+    for (std::int64_t i = chunk.first; i < chunk.end;) {
+      const std::int64_t first = i;
+      const std::int64_t k = blocks_.at(i).k;
+      std::int64_t depth = 0;
+      while (i < chunk.end && depth % kBlockDepth == 0 && blocks_.at(i).k == k + depth) {
+        depth += blocks_.at(i++).depth;
+      }
+      fn(k, depth, first - chunk.first);
+    }
+  }
+
+  void pack_b_chunk(const Range& chunk) const {
+    for_each_run(chunk, [&](std::int64_t k, std::int64_t depth, std::int64_t block) {
+      const auto pack = [&](std::int64_t done, std::int64_t column) {
+        std::byte* to = packed_b(chunk, column) + (block + done / kBlockDepth) * kPanelBlockBytes;
+        pack_b(p_.b, column * kPanelWidth, lines_of(column, p_.n), k + done,
+               std::min(depth - done, kBlockDepth), to);
+      };
+      // In the order of memory.
+      if (p_.b.k_along_stride) {
+        for (std::int64_t done = 0; done < depth; done += kBlockDepth) {
+          for (std::int64_t c = columns_.first; c < columns_.end; ++c) pack(done, c);
+        }
+      } else {
+        for (std::int64_t c = columns_.first; c < columns_.end; ++c) {
+          for (std::int64_t done = 0; done < depth; done += kBlockDepth) pack(done, c);
+        }
+      }
+    });
+  }
+
+  void pack_a_panel(const Range& chunk, std::int64_t row) const {
+    for_each_run(chunk, [&](std::int64_t k, std::int64_t depth, std::int64_t block) {
+      pack_a(p_.a, row * kPanelWidth, lines_of(row, p_.m), k, depth, a_ + block * kPanelBlockBytes);
+    });
+  }
+
+  void multiply_row(const Range& chunk, std::int64_t row) const {
+    pack_a_panel(chunk, row);
+    const bool add = chunk.first > 0 || p_.accumulate;
+    for (std::int64_t column = columns_.first; column < columns_.end; ++column) {
+      const float* bias = !add && p_.bias != nullptr ? p_.bias + column * kPanelWidth : nullptr;
+      multiply_panels(a_, packed_b(chunk, column), chunk.count(),
+                      {p_.c + row * kPanelWidth * p_.n + column * kPanelWidth, p_.n,
+                       lines_of(row, p_.m), lines_of(column, p_.n), add, bias});
+    }
+  }
+
+  const SplitProduct& p_;
+  const Division& d_;
+  const Blocks blocks_;
+  std::byte* const a_;
+  std::byte* const b_;
+  Range columns_{}, section_{};
+};
+
+}  // namespace
+
+std::int64_t split_scratch_bytes(const SplitProduct& product, int threads) {
+  const Division d = divide(product, threads);
+  return threads * (d.a_bytes() + d.b_bytes());
+}
+
+void run_split_product(const SplitProduct& product, std::byte* scratch) {
+  const int threads = omp_get_max_threads();
+  const Division d = divide(product, threads);
+  TaskShares shares(d.row_panels * d.column_parts, threads, d.row_parts);
+#pragma omp parallel num_threads(threads)
+  {
+    const TileRegisters tiles;
+    const int part = omp_get_thread_num();
+    const Range columns = part_of(d.column_panels, part / d.row_parts, d.column_parts);
+    Worker worker(product, d, scratch + part * (d.a_bytes() + d.b_bytes()));
+    if (d.small()) {
+      worker.run_small(shares, part, columns);
+    } else {
+      worker.run(part_of(d.row_panels, part % d.row_parts, d.row_parts), columns);
+    }
+  }
+}
+
+}  // namespace snug::cpu

@@ -1,0 +1,57 @@
+// How threads share the tasks of an op: in contiguous shares, so that a thread finds in its cache
+// what it wrote there in the op before; who has finished helps the others, since on a machine that
+// also does other things threads are not equally fast. Who runs a task must not change its bits.
+#pragma once
+
+#include <omp.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace snug::cpu {
+
+constexpr int kMostThreads = 256;
+
+class TaskShares {
+ public:
+  // Parts of one group help each other; `parts` is a multiple of `group`.
+  TaskShares(std::int64_t count, int parts, int group) : group_(group) {
+    for (int p = 0; p < parts; ++p) {
+      shares_[static_cast<std::size_t>(p)].next = count * p / parts;
+      shares_[static_cast<std::size_t>(p)].end = count * (p + 1) / parts;
+    }
+  }
+
+  template <class Fn>
+  void work(int part, Fn&& fn) {
+    const int first = part / group_ * group_;
+    for (int i = 0; i < group_; ++i) {
+      Share& share = shares_[static_cast<std::size_t>(first + (part - first + i) % group_)];
+      for (std::int64_t task = take(share); task < share.end; task = take(share)) fn(task);
+    }
+  }
+
+ private:
+  struct alignas(64) Share {
+    std::atomic<std::int64_t> next;
+    std::int64_t end;
+  };
+  static std::int64_t take(Share& share) {
+    return share.next.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  int group_;
+  std::array<Share, kMostThreads> shares_;
+};
+
+// fn(task) for tasks 0 to count - 1 on all threads.
+template <class Fn>
+void share_tasks(std::int64_t count, Fn&& fn) {
+  const int threads = omp_get_max_threads();
+  TaskShares shares(count, threads, threads);
+#pragma omp parallel num_threads(threads)
+  shares.work(omp_get_thread_num(), fn);
+}
+
+}  // namespace snug::cpu
