@@ -1,8 +1,12 @@
 #include "backend/cpu/split/split_product.h"
 
+#include <immintrin.h>
 #include <omp.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 
 #include "backend/cpu/kernels/chunks.h"
 #include "backend/cpu/task_shares.h"
@@ -48,11 +52,15 @@ class Blocks {
   std::int64_t k_, sequence_, offset_, per_sequence_, count_;
 };
 
-// Every thread has a rectangle of C and packs what it needs of A and B by itself: to take what
-// another core has packed would cost more than to pack it again.
+// Every thread packs what it needs of A and B by itself: to take what another core has packed would
+// cost more than to pack it again. It has a rectangle of C, or, in a relay, a part of the
+// contraction: the first thread adds its terms to the first row of panels and passes it on to the
+// second. A weight's gradient goes that way, since each thread has its sequences in its cache.
 struct Division {
+  int threads;
   std::int64_t row_panels, column_panels, blocks;
   int row_parts, column_parts;
+  bool relay;
 
   std::int64_t most_columns() const { return ceil_div(column_panels, column_parts); }
   // B stays packed from the first row to the last, and rows may go to any thread that has it.
@@ -60,8 +68,16 @@ struct Division {
     return blocks <= kSectionBlocks && most_columns() <= kSectionPanels &&
            blocks * most_columns() <= kSmallBlocks;
   }
-  std::int64_t a_bytes() const { return std::min(blocks, kChunkBlocks) * kPanelBlockBytes; }
+  // Columns that are passed on at once: few enough for the last thread to start soon.
+  std::int64_t leg_columns() const {
+    return ceil_div(column_panels, ceil_div(8 * threads, row_panels));
+  }
+  std::int64_t relay_blocks() const { return ceil_div(blocks, threads); }
+  std::int64_t a_bytes() const {
+    return (relay ? relay_blocks() : std::min(blocks, kChunkBlocks)) * kPanelBlockBytes;
+  }
   std::int64_t b_bytes() const {
+    if (relay) return column_panels * relay_blocks() * kPanelBlockBytes;
     return std::min(most_columns(), kSectionPanels) * std::min(blocks, kSectionBlocks) *
            kPanelBlockBytes;
   }
@@ -69,6 +85,7 @@ struct Division {
 
 Division divide(const SplitProduct& p, int threads) {
   Division d;
+  d.threads = threads;
   d.row_panels = ceil_div(p.m, kPanelWidth);
   d.column_panels = ceil_div(p.n, kPanelWidth);
   d.blocks = Blocks(p).count();
@@ -84,6 +101,9 @@ Division divide(const SplitProduct& p, int threads) {
     least = cost;
     d.row_parts = parts, d.column_parts = threads / parts;
   }
+  d.relay = p.accumulate && threads > 1 && d.blocks >= 4 * threads && d.row_panels >= 2 * threads &&
+            d.column_panels <= kSectionPanels && d.relay_blocks() <= kSectionBlocks &&
+            d.column_panels * d.relay_blocks() <= kSmallBlocks;
   return d;
 }
 
@@ -108,7 +128,33 @@ void for_each_part(const Range& whole, std::int64_t size, Fn&& fn) {
   }
 }
 
-// One thread's rectangle.
+// How far the threads of a relay have come: legs that the next one may take over.
+class Relay {
+ public:
+  void wait_for(int thread, std::int64_t legs) const {
+    constexpr int kSpins = 2000;
+    for (int i = 0; done_[index(thread)].legs.load(std::memory_order_acquire) < legs; ++i) {
+      if (i < kSpins) {
+        _mm_pause();
+      } else {
+        sched_yield();
+      }
+    }
+  }
+  void pass_on(int thread, std::int64_t legs) {
+    done_[index(thread)].legs.store(legs, std::memory_order_release);
+  }
+
+ private:
+  struct alignas(64) Done {
+    std::atomic<std::int64_t> legs{0};
+  };
+  static std::size_t index(int thread) { return static_cast<std::size_t>(thread); }
+
+  std::array<Done, kMostThreads> done_;
+};
+
+// One thread's part of a product.
 class Worker {
  public:
   // `scratch` is the thread's own: A's panel of a chunk, then B's section.
@@ -120,6 +166,24 @@ class Worker {
       for_each_part({0, d_.blocks}, kSectionBlocks,
                     [&](const Range& section) { run_section(rows, some_columns, section); });
     });
+  }
+
+  void run_relay(Relay& relay, int thread) {
+    const Range mine = part_of(d_.blocks, thread, d_.threads);
+    pack_section({0, d_.column_panels}, mine);
+    std::int64_t legs = 0;
+    for (std::int64_t row = 0; row < d_.row_panels; ++row) {
+      pack_a_panel(mine, row);
+      for_each_part(columns_, d_.leg_columns(), [&](const Range& columns) {
+        ++legs;
+        if (thread > 0) relay.wait_for(thread - 1, legs);
+        for_each_part(mine, kChunkBlocks, [&](const Range& chunk) {
+          const std::byte* a = a_ + (chunk.first - mine.first) * kPanelBlockBytes;
+          multiply_packed_row(a, chunk, row, columns);
+        });
+        relay.pass_on(thread, legs);
+      });
+    }
   }
 
   // `rows`: the shares of all threads, those with the same columns in one group.
@@ -196,10 +260,15 @@ class Worker {
 
   void multiply_row(const Range& chunk, std::int64_t row) const {
     pack_a_panel(chunk, row);
+    multiply_packed_row(a_, chunk, row, columns_);
+  }
+
+  void multiply_packed_row(const std::byte* a, const Range& chunk, std::int64_t row,
+                           const Range& columns) const {
     const bool add = chunk.first > 0 || p_.accumulate;
-    for (std::int64_t column = columns_.first; column < columns_.end; ++column) {
+    for (std::int64_t column = columns.first; column < columns.end; ++column) {
       const float* bias = !add && p_.bias != nullptr ? p_.bias + column * kPanelWidth : nullptr;
-      multiply_panels(a_, packed_b(chunk, column), chunk.count(),
+      multiply_panels(a, packed_b(chunk, column), chunk.count(),
                       {p_.c + row * kPanelWidth * p_.n + column * kPanelWidth, p_.n,
                        lines_of(row, p_.m), lines_of(column, p_.n), add, bias});
     }
@@ -224,13 +293,16 @@ void run_split_product(const SplitProduct& product, std::byte* scratch) {
   const int threads = omp_get_max_threads();
   const Division d = divide(product, threads);
   TaskShares shares(d.row_panels * d.column_parts, threads, d.row_parts);
+  Relay relay;
 #pragma omp parallel num_threads(threads)
   {
     const TileRegisters tiles;
     const int part = omp_get_thread_num();
     const Range columns = part_of(d.column_panels, part / d.row_parts, d.column_parts);
     Worker worker(product, d, scratch + part * (d.a_bytes() + d.b_bytes()));
-    if (d.small()) {
+    if (d.relay) {
+      worker.run_relay(relay, part);
+    } else if (d.small()) {
       worker.run_small(shares, part, columns);
     } else {
       worker.run(part_of(d.row_panels, part % d.row_parts, d.row_parts), columns);
