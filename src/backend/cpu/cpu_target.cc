@@ -108,6 +108,9 @@ std::int64_t CpuTarget::scratch_bytes(const Program& program, const Phase& phase
     case OpKind::kLinearDx:
     case OpKind::kLinearDw:
       return linear_scratch(gemms_, program, phase, op, threads_);
+    case OpKind::kLayerNormBackward:  // a sequence's share of dgamma and dbeta
+      return checked_mul(phase.batch_size * 2 * program.tensor(op.reads[2]).shape[0],
+                         size_of(DType::kF32));
     case OpKind::kAttention:
       return attention_scratch_bytes(phase.block_size, head_width(op.writes[0]), threads_);
     case OpKind::kAttentionBackward:

@@ -66,7 +66,7 @@ void run_layernorm_apply(const OpRun& r) {
 void run_layernorm_backward(const OpRun& r) {
   r.kernels().layernorm_backward({r.B(), r.T(), r.width(r.op.reads[0]), r.read(0), r.read(1),
                                   r.read(2), r.read(3), r.read(4), r.write(0), r.write(1),
-                                  r.write(2)});
+                                  r.write(2), reinterpret_cast<float*>(r.scratch)});
 }
 
 void run_gelu(const OpRun& r) {

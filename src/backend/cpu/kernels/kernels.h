@@ -74,6 +74,7 @@ struct LayerNormBackward {
   float* dx;      // (B, T, C), added to: the residual stream's gradient
   float* dgamma;  // (C), added to
   float* dbeta;   // (C), added to; may be null
+  float* sums;    // (B, 2, C) of workspace
 };
 
 struct Gelu {

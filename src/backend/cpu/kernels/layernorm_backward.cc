@@ -1,7 +1,7 @@
 // LayerNorm backward. With xhat = (x - mean) rstd and h = dy gamma, a row's gradient is
 // dx += rstd (h - mean(h) - xhat mean(h xhat)); rows are independent. dgamma = sum of dy xhat and
-// dbeta = sum of dy go down the columns: each sequence's T rows top to bottom, then added to what
-// is there; threads share columns, so every column has one owner and one order.
+// dbeta = sum of dy go down the columns: each sequence's T rows top to bottom, then one sequence
+// after the other added to what is there.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/layernorm_backward.cc"
 #include "hwy/foreach_target.h"
@@ -14,8 +14,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace snug::cpu::HWY_NAMESPACE {
 
-// dx of rows [begin, end).
-void layernorm_backward_rows(const LayerNormBackward& op, std::int64_t begin, std::int64_t end) {
+// dx of rows [begin, end); with Sums, what they add to dgamma and dbeta goes to two rows of C sums.
+template <bool kSums>
+HWY_INLINE void backward_rows(const LayerNormBackward& op, std::int64_t begin, std::int64_t end,
+                              float* gamma_sum, float* beta_sum) {
   const hn::ScalableTag<float> d;
   const std::int64_t lanes = lane_count(d);
   const float width = static_cast<float>(op.C);
@@ -27,10 +29,15 @@ void layernorm_backward_rows(const LayerNormBackward& op, std::int64_t begin, st
     // Padded lanes have h = 0 and add nothing to either sum.
     auto sum_h = hn::Zero(d), sum_hx = hn::Zero(d);
     for (std::int64_t i = 0, rest = op.C; rest > 0; i += lanes, rest -= lanes) {
-      const auto h = hn::Mul(load_upto(d, dy + i, rest), load_upto(d, op.gamma + i, rest));
+      const auto g = load_upto(d, dy + i, rest);
+      const auto h = hn::Mul(g, load_upto(d, op.gamma + i, rest));
       const auto xhat = hn::Mul(hn::Sub(load_upto(d, x + i, rest), mean), rstd);
       sum_h = hn::Add(sum_h, h);
       sum_hx = hn::MulAdd(h, xhat, sum_hx);
+      if constexpr (kSums) {
+        store_upto(hn::MulAdd(g, xhat, load_upto(d, gamma_sum + i, rest)), d, gamma_sum + i, rest);
+        store_upto(hn::Add(g, load_upto(d, beta_sum + i, rest)), d, beta_sum + i, rest);
+      }
     }
     const auto mean_h = hn::Set(d, sum_of_lanes(d, sum_h) / width);
     const auto mean_hx = hn::Set(d, sum_of_lanes(d, sum_hx) / width);
@@ -44,7 +51,18 @@ void layernorm_backward_rows(const LayerNormBackward& op, std::int64_t begin, st
   }
 }
 
-// dgamma and dbeta of columns [begin, end), at most kColumnBlock.
+void layernorm_backward_rows(const LayerNormBackward& op, std::int64_t begin, std::int64_t end) {
+  backward_rows<false>(op, begin, end, nullptr, nullptr);
+}
+
+// A whole sequence, with its share of dgamma and dbeta in op.sums.
+void layernorm_backward_sequence(const LayerNormBackward& op, std::int64_t b) {
+  float* sums = op.sums + b * 2 * op.C;
+  std::memset(sums, 0, static_cast<std::size_t>(2 * op.C) * sizeof(float));
+  backward_rows<true>(op, b * op.T, (b + 1) * op.T, sums, sums + op.C);
+}
+
+// dgamma and dbeta of columns [begin, end), at most kColumnBlock, of all sequences.
 void layernorm_backward_columns(const LayerNormBackward& op, std::int64_t begin, std::int64_t end) {
   const hn::ScalableTag<float> d;
   const std::int64_t lanes = lane_count(d);
@@ -68,6 +86,15 @@ void layernorm_backward_columns(const LayerNormBackward& op, std::int64_t begin,
   }
 }
 
+// The same from op.sums.
+void layernorm_add_sums(const LayerNormBackward& op, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t b = 0; b < op.B; ++b) {
+    const float* sums = op.sums + b * 2 * op.C + begin;
+    add_to(op.dgamma + begin, sums, end - begin);
+    if (op.dbeta) add_to(op.dbeta + begin, sums + op.C, end - begin);
+  }
+}
+
 }  // namespace snug::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -75,15 +102,36 @@ HWY_AFTER_NAMESPACE();
 namespace snug::cpu {
 
 HWY_EXPORT(layernorm_backward_rows);
+HWY_EXPORT(layernorm_backward_sequence);
 HWY_EXPORT(layernorm_backward_columns);
+HWY_EXPORT(layernorm_add_sums);
 
-void layernorm_backward_fast(const LayerNormBackward& op) noexcept {
+namespace {
+
+// One thread per sequence, which it has in its cache.
+void by_sequences(const LayerNormBackward& op) {
+  share_tasks(op.B, [&](std::int64_t b) {
+    HWY_DYNAMIC_DISPATCH(layernorm_backward_sequence)(op, b);
+  });
+  for_each_column_block(op.C, op.B, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(layernorm_add_sums)(op, begin, end);
+  });
+}
+
+void by_columns_and_rows(const LayerNormBackward& op) {
   for_each_column_block(op.C, op.B * op.T, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(layernorm_backward_columns)(op, begin, end);
   });
   for_each_rows(op.B * op.T, op.C, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(layernorm_backward_rows)(op, begin, end);
   });
+}
+
+}  // namespace
+
+void layernorm_backward_fast(const LayerNormBackward& op) noexcept {
+  const bool enough = op.B >= omp_get_max_threads() && op.B * op.T * op.C >= kParallelWork;
+  enough ? by_sequences(op) : by_columns_and_rows(op);
 }
 
 }  // namespace snug::cpu

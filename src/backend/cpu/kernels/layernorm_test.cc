@@ -59,6 +59,7 @@ Values run_backward(const Case& c, const Forward& forward, const Way& way) {
   const Array x(c.x, way.offset), gamma(c.gamma, way.offset), dy(c.dy, way.offset);
   const Array mean(forward.mean, way.offset), rstd(forward.rstd, way.offset);
   const Array dx(c.dx, way.offset), dgamma(c.dgamma, way.offset), dbeta(c.dbeta, way.offset);
+  const Array sums(Values(static_cast<std::size_t>(c.B * 2 * c.C), NAN), way.offset);
   for_each_call(way, c.B, [&](std::int64_t first, std::int64_t count) {
     const std::int64_t row = first * c.T, at = row * c.C;
     const LayerNormBackward op{count,
@@ -71,7 +72,8 @@ Values run_backward(const Case& c, const Forward& forward, const Way& way) {
                                rstd.data() + row,
                                dx.data() + at,
                                dgamma.data(),
-                               c.has_beta ? dbeta.data() : nullptr};
+                               c.has_beta ? dbeta.data() : nullptr,
+                               sums.data()};
     way.fast ? layernorm_backward_fast(op) : reference::layernorm_backward(op);
   });
   return joined({dx.values(), dgamma.values(), dbeta.values()});

@@ -15,9 +15,10 @@ namespace snug::cpu {
 namespace {
 
 // Sizes that change speed but no bits: an element's sum runs through the blocks in order, whatever
-// they are grouped into. A's panel of a chunk stays in the first-level cache while B's pass by from
-// the second; so does what a group of rows has of C. A section is what is packed of B at once.
-constexpr std::int64_t kChunkBlocks = 4;
+// they are grouped into. A's panel of a chunk stays in cache while B's pass by; so does what a
+// group of rows has of C, which is read and written once per chunk. A section is what is packed of
+// B at once.
+constexpr std::int64_t kChunkBlocks = 8, kSmallChunkBlocks = 16;
 constexpr std::int64_t kSectionBlocks = 24, kSectionPanels = 16;
 constexpr std::int64_t kGroupPanels = 8;
 constexpr std::int64_t kSmallBlocks =
@@ -68,13 +69,14 @@ struct Division {
     return blocks <= kSectionBlocks && most_columns() <= kSectionPanels &&
            blocks * most_columns() <= kSmallBlocks;
   }
+  std::int64_t chunk_blocks() const { return small() || relay ? kSmallChunkBlocks : kChunkBlocks; }
   // Columns that are passed on at once: few enough for the last thread to start soon.
   std::int64_t leg_columns() const {
     return ceil_div(column_panels, ceil_div(8 * threads, row_panels));
   }
   std::int64_t relay_blocks() const { return ceil_div(blocks, threads); }
   std::int64_t a_bytes() const {
-    return (relay ? relay_blocks() : std::min(blocks, kChunkBlocks)) * kPanelBlockBytes;
+    return (relay ? relay_blocks() : std::min(blocks, chunk_blocks())) * kPanelBlockBytes;
   }
   std::int64_t b_bytes() const {
     if (relay) return column_panels * relay_blocks() * kPanelBlockBytes;
@@ -177,7 +179,7 @@ class Worker {
       for_each_part(columns_, d_.leg_columns(), [&](const Range& columns) {
         ++legs;
         if (thread > 0) relay.wait_for(thread - 1, legs);
-        for_each_part(mine, kChunkBlocks, [&](const Range& chunk) {
+        for_each_part(mine, d_.chunk_blocks(), [&](const Range& chunk) {
           const std::byte* a = a_ + (chunk.first - mine.first) * kPanelBlockBytes;
           multiply_packed_row(a, chunk, row, columns);
         });
@@ -190,7 +192,7 @@ class Worker {
   void run_small(TaskShares& rows, int part, const Range& columns) {
     pack_section(columns, {0, d_.blocks});
     rows.work(part, [&](std::int64_t task) {
-      for_each_part(section_, kChunkBlocks,
+      for_each_part(section_, d_.chunk_blocks(),
                     [&](const Range& chunk) { multiply_row(chunk, task % d_.row_panels); });
     });
   }
@@ -199,7 +201,7 @@ class Worker {
   void run_section(const Range& rows, const Range& columns, const Range& section) {
     pack_section(columns, section);
     for_each_part(rows, kGroupPanels, [&](const Range& group) {
-      for_each_part(section, kChunkBlocks, [&](const Range& chunk) {
+      for_each_part(section, d_.chunk_blocks(), [&](const Range& chunk) {
         for (std::int64_t row = group.first; row < group.end; ++row) multiply_row(chunk, row);
       });
     });
@@ -208,7 +210,7 @@ class Worker {
   void pack_section(const Range& columns, const Range& section) {
     columns_ = columns;
     section_ = section;
-    for_each_part(section, kChunkBlocks, [&](const Range& chunk) { pack_b_chunk(chunk); });
+    for_each_part(section, d_.chunk_blocks(), [&](const Range& chunk) { pack_b_chunk(chunk); });
   }
 
   // B is packed chunk after chunk, within one panel after panel.
