@@ -141,8 +141,8 @@ void transpose_tile(const float* from, std::int64_t stride, std::int64_t rows, s
 // The next block's 32 rows: strided, so that the processor does not fetch them by itself.
 void prefetch_rows(const float* x, std::int64_t stride) {
   for (std::int64_t i = 0; i < kPanelWidth; ++i) {
-    __builtin_prefetch(x + i * stride);
-    __builtin_prefetch(x + i * stride + kTile);
+    __builtin_prefetch(x + i * stride, 0, 2);
+    __builtin_prefetch(x + i * stride + kTile, 0, 2);
   }
 }
 

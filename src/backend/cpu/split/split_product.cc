@@ -72,7 +72,7 @@ struct Division {
   std::int64_t chunk_blocks() const { return small() || relay ? kSmallChunkBlocks : kChunkBlocks; }
   // Columns that are passed on at once: few enough for the last thread to start soon.
   std::int64_t leg_columns() const {
-    return ceil_div(column_panels, ceil_div(8 * threads, row_panels));
+    return ceil_div(column_panels, ceil_div(16 * threads, row_panels));
   }
   std::int64_t relay_blocks() const { return ceil_div(blocks, threads); }
   std::int64_t a_bytes() const {
