@@ -43,6 +43,7 @@ Json processor_json(const ProcessorFacts& processor) {
           {"allowed_cores", processor.allowed_cores},
           {"threads", processor.threads},
           {"present", processor.present},
+          {"products", processor.products_on_amx ? "amx" : "onednn"},
           {"onednn_isa", processor.onednn_isa},
           {"kernels_isa", processor.kernels_isa}};
 }
@@ -95,7 +96,8 @@ std::string processor_text(const ProcessorFacts& processor) {
                       processor.present.empty()
                           ? "neither AVX2 nor AVX-512"
                           : fmt::format("{}", fmt::join(processor.present, ", ")));
-  return text + fmt::format("in use      {} by oneDNN, {} by Snug's kernels\n",
+  return text + fmt::format("in use      {}{} by oneDNN, {} by Snug's kernels\n",
+                            processor.products_on_amx ? "AMX for products, " : "",
                             processor.onednn_isa, processor.kernels_isa);
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "backend/cpu/cpu_target.h"
+#include "backend/cpu/split/amx.h"
 #include "hwy/highway.h"
 
 namespace snug {
@@ -91,6 +92,7 @@ ProcessorFacts processor_facts() {
   facts.allowed_cores = allowed_cores(facts.online_cores);
   facts.threads = cpu::use_threads(0);
   facts.present = vector_extensions(cpuinfo_value(text, "flags"));
+  facts.products_on_amx = cpu::amx_usable();
   facts.onednn_isa = onednn_isa();
   facts.kernels_isa = kernels_isa();
   return facts;

@@ -1,9 +1,14 @@
 #include "train/gemm_peak.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "backend/cpu/gemm.h"
+#include "backend/cpu/split/amx.h"
+#include "backend/cpu/split/split_product.h"
 #include "base/bytes.h"
 
 namespace snug {
@@ -11,32 +16,73 @@ namespace {
 
 constexpr double kSecondsToMeasure = 0.15;
 
+// FLOP/s of run(), the best of many; 0 when it fails.
+template <class Run>
+double best_rate(double flops, const Run& run) {
+  using Clock = std::chrono::steady_clock;
+  if (!run()) return 0;  // also wakes the threads
+  const Clock::time_point start = Clock::now();
+  double best = 0, elapsed = 0;
+  while (elapsed < kSecondsToMeasure) {
+    const Clock::time_point before = Clock::now();
+    if (!run()) return 0;
+    const Clock::time_point after = Clock::now();
+    best = std::max(best, flops / std::chrono::duration<double>(after - before).count());
+    elapsed = std::chrono::duration<double>(after - start).count();
+  }
+  return best;
+}
+
+// Three square matrices and a workspace, in the arena.
+struct Square {
+  Square(const cpu::Arena& arena, std::int64_t side)
+      : a(reinterpret_cast<float*>(arena.data())),
+        b(a + side * side),
+        c(b + side * side),
+        scratch(reinterpret_cast<std::byte*>(c + side * side)) {
+    std::fill_n(a, 2 * side * side, 0.5f);
+  }
+  float *a, *b, *c;
+  std::byte* scratch;
+};
+
+bool has_room(const cpu::Arena& arena, std::int64_t side, std::int64_t scratch_bytes) {
+  const std::int64_t matrix_bytes = side * side * static_cast<std::int64_t>(sizeof(float));
+  return 3 * matrix_bytes + align_up(scratch_bytes, 64) <= arena.byte_count();
+}
+
+// FLOP/s, or nothing where the arena is too small. On AMX and through oneDNN, as linear ops go.
+std::optional<double> rate_of_split(const cpu::Arena& arena, std::int64_t side, double flops) {
+  cpu::SplitProduct product;
+  product.m = product.n = product.k = side;
+  product.a = product.b = {nullptr, side, false, side};
+  if (!has_room(arena, side, cpu::split_scratch_bytes(product, omp_get_max_threads()))) return {};
+  const Square matrices(arena, side);
+  product.a.data = matrices.a, product.b.data = matrices.b, product.c = matrices.c;
+  return best_rate(flops, [&] {
+    cpu::run_split_product(product, matrices.scratch);
+    return true;
+  });
+}
+
+std::optional<double> rate_of_onednn(const cpu::Arena& arena, std::int64_t side, double flops) {
+  cpu::Gemm gemm({.m = side, .n = side, .k = side});
+  if (!has_room(arena, side, gemm.scratch_bytes())) return {};
+  const Square matrices(arena, side);
+  gemm.prepare();
+  return best_rate(flops, [&] {
+    return gemm.run({matrices.a, matrices.b, nullptr, matrices.c, matrices.scratch});
+  });
+}
+
 }  // namespace
 
 double measure_gemm_peak(const cpu::Arena& arena) {
-  using Clock = std::chrono::steady_clock;
   for (const std::int64_t side : {1024, 512, 256, 128}) {
-    cpu::Gemm gemm({.m = side, .n = side, .k = side});
-    const std::int64_t matrix_bytes = side * side * static_cast<std::int64_t>(sizeof(float));
-    const std::int64_t scratch_bytes = align_up(gemm.scratch_bytes(), 64);
-    if (3 * matrix_bytes + scratch_bytes > arena.byte_count()) continue;
-    auto* a = reinterpret_cast<float*>(arena.data());
-    float *b = a + side * side, *c = b + side * side;
-    std::fill_n(a, 2 * side * side, 0.5f);
-    gemm.prepare();
-    const cpu::Gemm::Operands operands{a, b, nullptr, c, c + side * side};
-    if (!gemm.run(operands)) return 0;  // also wakes the threads
-    const Clock::time_point start = Clock::now();
     const double flops = 2.0 * static_cast<double>(side * side * side);
-    double best = 0, elapsed = 0;
-    while (elapsed < kSecondsToMeasure) {
-      const Clock::time_point before = Clock::now();
-      if (!gemm.run(operands)) return 0;
-      const Clock::time_point after = Clock::now();
-      best = std::max(best, flops / std::chrono::duration<double>(after - before).count());
-      elapsed = std::chrono::duration<double>(after - start).count();
-    }
-    return best;
+    const auto rate =
+        cpu::amx_usable() ? rate_of_split(arena, side, flops) : rate_of_onednn(arena, side, flops);
+    if (rate) return *rate;
   }
   return 0;
 }

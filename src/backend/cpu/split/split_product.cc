@@ -78,12 +78,15 @@ struct Division {
   std::int64_t a_bytes() const {
     return (relay ? relay_blocks() : std::min(blocks, chunk_blocks())) * kPanelBlockBytes;
   }
-  std::int64_t b_bytes() const {
-    if (relay) return column_panels * relay_blocks() * kPanelBlockBytes;
-    return std::min(most_columns(), kSectionPanels) * std::min(blocks, kSectionBlocks) *
-           kPanelBlockBytes;
-  }
 };
+
+// Room for what a thread packs of A and B, whatever the division, and no less than any product with
+// fewer rows or terms needs.
+std::int64_t thread_bytes(const SplitProduct& p) {
+  const std::int64_t blocks = std::min(Blocks(p).count(), kSectionBlocks);
+  const std::int64_t panels = std::min(ceil_div(p.n, kPanelWidth), kSectionPanels);
+  return (panels + 1) * blocks * kPanelBlockBytes;
+}
 
 Division divide(const SplitProduct& p, int threads) {
   Division d;
@@ -92,8 +95,8 @@ Division divide(const SplitProduct& p, int threads) {
   d.column_panels = ceil_div(p.n, kPanelWidth);
   d.blocks = Blocks(p).count();
   std::int64_t least = 0;
-  for (int parts = threads; parts >= 1;
-       --parts) {  // by rows, as other kernels divide, if it can be
+  // By rows, as other kernels divide, unless columns are better.
+  for (int parts = threads; parts >= 1; --parts) {
     if (threads % parts != 0) continue;
     const std::int64_t rows = ceil_div(d.row_panels, parts);
     const std::int64_t columns = ceil_div(d.column_panels, threads / parts);
@@ -287,8 +290,7 @@ class Worker {
 }  // namespace
 
 std::int64_t split_scratch_bytes(const SplitProduct& product, int threads) {
-  const Division d = divide(product, threads);
-  return threads * (d.a_bytes() + d.b_bytes());
+  return threads * thread_bytes(product);
 }
 
 void run_split_product(const SplitProduct& product, std::byte* scratch) {
@@ -301,7 +303,7 @@ void run_split_product(const SplitProduct& product, std::byte* scratch) {
     const TileRegisters tiles;
     const int part = omp_get_thread_num();
     const Range columns = part_of(d.column_panels, part / d.row_parts, d.column_parts);
-    Worker worker(product, d, scratch + part * (d.a_bytes() + d.b_bytes()));
+    Worker worker(product, d, scratch + part * thread_bytes(product));
     if (d.relay) {
       worker.run_relay(relay, part);
     } else if (d.small()) {
