@@ -55,6 +55,7 @@ class Work:
     iters: int
     warmup: int
     threads: int
+    snug_settings: tuple[str, ...] = ()  # key=value, beyond the defaults
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,8 @@ def snug_command(snug: Path, work: Work) -> list[str]:
         "always_save_checkpoint": False,
         "threads": work.threads,
     }
-    return [str(snug), "train"] + [f"--{key}={value}" for key, value in settings.items()]
+    words = [f"{key}={value}" for key, value in settings.items()] + list(work.snug_settings)
+    return [str(snug), "train"] + [f"--{word}" for word in words]
 
 
 def run_snug(snug: Path, work: Work) -> Measurement:
@@ -221,6 +223,13 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--compile", action="store_true", help="PyTorch with torch.compile")
     parser.add_argument("--batch_size", type=int, help="overrides the shapes' own")
     parser.add_argument("--dropout", type=float, help="overrides the shapes' own")
+    parser.add_argument(
+        "--setting",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="one of Snug's own keys, e.g. recompute_light=False; repeatable",
+    )
     return parser.parse_args()
 
 
@@ -235,7 +244,8 @@ def main() -> None:
     for name in args.shape or SHAPES:
         shape = overridden(SHAPES[name], args)
         iters = args.iters or DEFAULT_ITERS.get(name, 5)
-        work = Work(shape, iters, max(args.warmup, 1), args.threads)  # iter 0 holds the evaluation
+        warmup = max(args.warmup, 1)  # iter 0 holds the evaluation
+        work = Work(shape, iters, warmup, args.threads, tuple(args.setting))
         print(f"{name}: {shape}", file=sys.stderr)
         rows.append(table_row(name, shape, measure(work, args)))
     print("\n".join([table_head(args.compile), *rows]))

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "backend/cpu/op_run.h"
+#include "backend/cpu/task_shares.h"
 #include "base/error.h"
 
 namespace snug::cpu {
@@ -39,8 +40,7 @@ void run_side_by_side(const OpRun& r, const OperandsOf& operands_of) {
   const std::int64_t tile = r.linear.tiling.tile_rows;
   const std::int64_t per_sequence = (r.T() + tile - 1) / tile;
   std::atomic<bool> succeeded{true};
-#pragma omp parallel for schedule(dynamic, 1)
-  for (std::int64_t i = 0; i < r.B() * per_sequence; ++i) {
+  share_tasks(r.B() * per_sequence, [&](std::int64_t i) {
     const std::int64_t in_sequence = i % per_sequence * tile;
     const std::int64_t row = i / per_sequence * r.T() + in_sequence;
     const int slot = omp_get_thread_num();
@@ -48,7 +48,7 @@ void run_side_by_side(const OpRun& r, const OperandsOf& operands_of) {
     operands.scratch = r.scratch + slot * r.linear.scratch_bytes;
     const std::int64_t rows = std::min(tile, r.T() - in_sequence);
     if (!product_of(r, row, rows).run(operands, slot)) succeeded = false;
-  }
+  });
   require(succeeded, r);
 }
 

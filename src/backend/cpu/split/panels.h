@@ -3,9 +3,7 @@
 //
 // x = x0 + x1 + x2 exactly: eight bits each, x0 the nearest bfloat16 to x, x1 the nearest to the
 // rest. Of the nine products of two such floats, six are added; the other three are together below
-// 2^-25 of the product, half of what rounding it to float would cost. The five small ones are
-// summed before the large one, so that the sum rounds as one of plain float products would
-// (docs/decisions/0012).
+// 2^-25 of the product, half of what rounding it to float would cost (docs/decisions/0012).
 #pragma once
 
 #include <cstddef>
