@@ -33,12 +33,12 @@ class TaskShares {
   }
 
  private:
+  // Plain numbers: an array of atomics would be cleared whole for every op.
   struct alignas(64) Share {
-    std::atomic<std::int64_t> next;
-    std::int64_t end;
+    std::int64_t next, end;
   };
   static std::int64_t take(Share& share) {
-    return share.next.fetch_add(1, std::memory_order_relaxed);
+    return std::atomic_ref(share.next).fetch_add(1, std::memory_order_relaxed);
   }
 
   int group_;

@@ -136,9 +136,12 @@ void for_each_part(const Range& whole, std::int64_t size, Fn&& fn) {
 // How far the threads of a relay have come: legs that the next one may take over.
 class Relay {
  public:
-  void wait_for(int thread, std::int64_t legs) const {
+  explicit Relay(int threads) {
+    for (int t = 0; t < threads; ++t) done_[index(t)].legs = 0;
+  }
+  void wait_for(int thread, std::int64_t legs) {
     constexpr int kSpins = 2000;
-    for (int i = 0; done_[index(thread)].legs.load(std::memory_order_acquire) < legs; ++i) {
+    for (int i = 0; legs_of(thread).load(std::memory_order_acquire) < legs; ++i) {
       if (i < kSpins) {
         _mm_pause();
       } else {
@@ -147,14 +150,17 @@ class Relay {
     }
   }
   void pass_on(int thread, std::int64_t legs) {
-    done_[index(thread)].legs.store(legs, std::memory_order_release);
+    legs_of(thread).store(legs, std::memory_order_release);
   }
 
  private:
   struct alignas(64) Done {
-    std::atomic<std::int64_t> legs{0};
+    std::int64_t legs;
   };
   static std::size_t index(int thread) { return static_cast<std::size_t>(thread); }
+  std::atomic_ref<std::int64_t> legs_of(int thread) {
+    return std::atomic_ref(done_[index(thread)].legs);
+  }
 
   std::array<Done, kMostThreads> done_;
 };
@@ -297,7 +303,7 @@ void run_split_product(const SplitProduct& product, std::byte* scratch) {
   const int threads = omp_get_max_threads();
   const Division d = divide(product, threads);
   TaskShares shares(d.row_panels * d.column_parts, threads, d.row_parts);
-  Relay relay;
+  Relay relay(threads);
 #pragma omp parallel num_threads(threads)
   {
     const TileRegisters tiles;
