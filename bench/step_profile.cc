@@ -1,5 +1,5 @@
 // Where the time of an iteration goes: seconds, GFLOP/s and share per kind of op, the median
-// and the tenth part's over two seconds of iterations.
+// and the 10th percentile over two seconds of iterations.
 // usage: step_profile [--key=value ...]   (config keys; data are random tokens)
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@ struct ProcessorFacts {
   int allowed_cores = 0;             // this process may run on: its affinity
   int threads = 0;                   // that training takes unless told otherwise
   std::vector<std::string> present;  // of "AVX2", "AVX-512" and "AMX", what the processor has
-  bool products_on_amx = false;      // training's; else, and one token's, oneDNN's
+  bool products_on_amx = false;      // those over 32 tokens and more; oneDNN has the others
   std::string onednn_isa;            // oneDNN's choice, as DNNL_MAX_CPU_ISA spells it
   std::string kernels_isa;           // Highway's choice for Snug's own kernels, in its words
 };

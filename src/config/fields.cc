@@ -122,7 +122,7 @@ constexpr Field kFields[] = {
      checked(check_device, "auto, cpu, cuda, cuda:N"), "where to run"},
     {"dtype", &Config::dtype, Group::kMachine, kAll, kNano,
      checked(check_dtype, "auto, float32, bfloat16, float16"), "precision of the arithmetic"},
-    {"threads", &Config::threads, Group::kMachine, kAll, kOwn, between(0, 4096),
+    {"threads", &Config::threads, Group::kMachine, kAll, kOwn, between(0, 256),
      "threads on the CPU; 0: all cores that the process may use"},
     {"color", &Config::color, Group::kMachine, kAll, kOwn,
      checked(check_color, "auto, always, never"), "coloured output"},

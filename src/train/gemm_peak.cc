@@ -59,10 +59,7 @@ std::optional<double> rate_of_split(const cpu::Arena& arena, std::int64_t side, 
   if (!has_room(arena, side, cpu::split_scratch_bytes(product, omp_get_max_threads()))) return {};
   const Square matrices(arena, side);
   product.a.data = matrices.a, product.b.data = matrices.b, product.c = matrices.c;
-  return best_rate(flops, [&] {
-    cpu::run_split_product(product, matrices.scratch);
-    return true;
-  });
+  return best_rate(flops, [&] { return cpu::run_split_product(product, matrices.scratch); });
 }
 
 std::optional<double> rate_of_onednn(const cpu::Arena& arena, std::int64_t side, double flops) {

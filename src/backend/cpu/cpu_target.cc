@@ -91,8 +91,9 @@ std::int64_t norm_scratch(const Program& program, const Op& op) {
 }  // namespace
 
 int use_threads(std::int64_t wanted) {
-  const int threads = static_cast<int>(
-      std::min<std::int64_t>(wanted > 0 ? wanted : omp_get_num_procs(), kMostThreads));
+  const std::int64_t asked = wanted > 0 ? wanted : omp_get_num_procs();
+  const int threads =
+      static_cast<int>(std::min<std::int64_t>({asked, kMostThreads, omp_get_thread_limit()}));
   omp_set_dynamic(0);
   omp_set_num_threads(threads);
   return threads;
@@ -109,8 +110,8 @@ std::int64_t CpuTarget::scratch_bytes(const Program& program, const Phase& phase
     case OpKind::kLinearDw:
       return linear_scratch(gemms_, program, phase, op, threads_);
     case OpKind::kLayerNormBackward:  // a sequence's share of dgamma and dbeta
-      return checked_mul(phase.batch_size * 2 * program.tensor(op.reads[2]).shape[0],
-                         size_of(DType::kF32));
+      return checked_mul(checked_mul(phase.batch_size, program.tensor(op.reads[2]).shape[0]),
+                         2 * size_of(DType::kF32));
     case OpKind::kAttention:
       return attention_scratch_bytes(phase.block_size, head_width(op.writes[0]), threads_);
     case OpKind::kAttentionBackward:

@@ -8,7 +8,8 @@
 
 namespace snug::cpu {
 
-// All cores this process may run on, or `wanted` if positive; sets OpenMP's count.
+// All cores this process may run on, or `wanted` if positive, but no more than kMostThreads or
+// OpenMP's limit; sets OpenMP's count.
 int use_threads(std::int64_t wanted);
 
 class CpuTarget : public Target {

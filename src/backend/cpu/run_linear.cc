@@ -59,7 +59,9 @@ void run_split(const OpRun& r, const Gemm::Operands& operands) {
   product.b.data = operands.b;
   product.bias = operands.bias;
   product.c = operands.c;
-  run_split_product(product, r.scratch);
+  if (!run_split_product(product, r.scratch)) {
+    throw DeviceError(fmt::format("'{}' got fewer threads than it was planned for", r.op.label));
+  }
 }
 
 // operands_of(row) are those of the product that starts there.

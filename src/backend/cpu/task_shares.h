@@ -5,6 +5,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -12,6 +13,9 @@
 namespace snug::cpu {
 
 constexpr int kMostThreads = 256;
+
+// Threads of a parallel region.
+inline int team_size() { return std::min(omp_get_max_threads(), kMostThreads); }
 
 class TaskShares {
  public:
@@ -48,7 +52,7 @@ class TaskShares {
 // fn(task) for tasks 0 to count - 1 on all threads.
 template <class Fn>
 void share_tasks(std::int64_t count, Fn&& fn) {
-  const int threads = omp_get_max_threads();
+  const int threads = team_size();
   TaskShares shares(count, threads, threads);
 #pragma omp parallel num_threads(threads)
   shares.work(omp_get_thread_num(), fn);

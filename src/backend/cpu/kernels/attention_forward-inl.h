@@ -158,7 +158,7 @@ void attention_target(const Attention& a) {
   const ForwardLayout layout(T, D);
   float* const base = align_to_line(a.scratch);
   const int threads = omp_get_max_threads();
-  // Four tasks per thread even out the causal triangle.
+  // Four tasks per thread, so that those who have the short ones of the causal triangle can help.
   const std::int64_t cuts = std::clamp<std::int64_t>(4 * threads / heads, 1, tiles);
   const auto run_task = [&](std::int64_t task) {
     const ForwardScratch s(layout, base + omp_get_thread_num() * layout.floats);

@@ -5,8 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cstdlib>
-#include <string_view>
+#include <string>
 
 namespace snug::cpu {
 namespace {
@@ -40,10 +41,10 @@ bool kernel_allows_tiles() {
 bool limited_by_environment() {
   for (const char* name : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
     const char* limit = std::getenv(name);
-    if (limit == nullptr) continue;
-    const std::string_view isa(limit);
-    return isa.find("AMX") == isa.npos && isa.find("amx") == isa.npos && isa != "ALL" &&
-           isa != "all" && isa != "DEFAULT" && isa != "default";
+    if (limit == nullptr || *limit == '\0') continue;
+    std::string isa(limit);
+    for (char& c : isa) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return isa.find("AMX") == isa.npos && isa != "ALL" && isa != "DEFAULT";
   }
   return false;
 }

@@ -1,5 +1,6 @@
 #include "backend/cpu/split/panels.h"
 
+#if defined(__x86_64__)
 #include <immintrin.h>
 
 #include <algorithm>
@@ -7,8 +8,10 @@
 #include "hwy/base.h"
 
 // GCC 12 takes its own intrinsics' undefined operands for a mistake of their caller.
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 // Intrinsics, because Highway 1.0 knows neither AMX nor bfloat16 arithmetic. Called only where
 // amx_usable(); the attributes keep the rest of the program free of these instructions.
@@ -26,7 +29,8 @@ __mmask16 first_lanes(std::int64_t count) {
   return static_cast<__mmask16>((1u << std::clamp<std::int64_t>(count, 0, kTile)) - 1);
 }
 
-// Three vectors of bfloat16, each in the upper half of its lane, zeros in the lower.
+// Three vectors of bfloat16, each in the upper half of its lane. The lower half is zero but for x2
+// of floats so small that it is subnormal.
 struct Pieces {
   __m512i x0, x1, x2;
 };
@@ -46,7 +50,9 @@ HWY_INLINE Pieces split(__m512 x) {
 // A tile's lane of 32 bits holds two neighbouring terms of the contraction. Any pairing serves if A
 // and B have the same: term j of a block goes with term j + 16, so that no lane has to move.
 HWY_INLINE __m512i paired(__m512i lower, __m512i upper) {
-  return _mm512_or_si512(_mm512_srli_epi32(lower, 16), upper);
+  constexpr int kOrOfAnd = 0xf8;  // a | (b & c)
+  return _mm512_ternarylogic_epi32(_mm512_srli_epi32(lower, 16), upper, _mm512_set1_epi32(~0xffff),
+                                   kOrOfAnd);
 }
 
 HWY_INLINE void store_pairs(__m512 lower, __m512 upper, std::byte* at) {
@@ -178,12 +184,12 @@ const std::byte* piece_of(const std::byte* block, int piece) { return block + pi
 // Tiles 0 to 3 are the sums, row by row; 4 and 5 hold A's rows, 6 and 7 B's columns.
 void load_a(const std::byte* at) {
   _tile_loadd(4, at, kLineBytes);
-  _tile_loadd(5, at + kTileBytes, 64);
+  _tile_loadd(5, at + kTileBytes, kLineBytes);
 }
 
 void load_b(const std::byte* at) {
-  _tile_loadd(6, at, 64);
-  _tile_loadd(7, at + kTileBytes, 64);
+  _tile_loadd(6, at, kLineBytes);
+  _tile_loadd(7, at + kTileBytes, kLineBytes);
 }
 
 void multiply_tiles() {
@@ -193,7 +199,11 @@ void multiply_tiles() {
   _tile_dpbf16ps(3, 5, 7);
 }
 
+// The intrinsics that load tiles do not tell the compiler that they read memory.
+void finish_stores() { asm volatile("" ::: "memory"); }
+
 void add_products(const std::byte* a, const std::byte* b, std::int64_t blocks) {
+  finish_stores();
   for (std::int64_t i = 0; i < blocks; ++i) {
     const std::byte *x = a + i * kPanelBlockBytes, *y = b + i * kPanelBlockBytes;
     load_a(piece_of(x, 0));
@@ -214,11 +224,12 @@ void add_products(const std::byte* a, const std::byte* b, std::int64_t blocks) {
 
 // The sums from where `row_bytes` apart rows start: a dense matrix, or, 0 apart, one row for all.
 void load_sums(const float* from, std::int64_t row_bytes) {
+  finish_stores();
   const auto* at = reinterpret_cast<const std::byte*>(from);
   _tile_loadd(0, at, row_bytes);
-  _tile_loadd(1, at + 64, row_bytes);
+  _tile_loadd(1, at + kLineBytes, row_bytes);
   _tile_loadd(2, at + kTile * row_bytes, row_bytes);
-  _tile_loadd(3, at + kTile * row_bytes + 64, row_bytes);
+  _tile_loadd(3, at + kTile * row_bytes + kLineBytes, row_bytes);
 }
 
 void zero_sums() {
@@ -231,9 +242,9 @@ void zero_sums() {
 void store_sums(float* to, std::int64_t row_bytes) {
   auto* at = reinterpret_cast<std::byte*>(to);
   _tile_stored(0, at, row_bytes);
-  _tile_stored(1, at + 64, row_bytes);
+  _tile_stored(1, at + kLineBytes, row_bytes);
   _tile_stored(2, at + kTile * row_bytes, row_bytes);
-  _tile_stored(3, at + kTile * row_bytes + 64, row_bytes);
+  _tile_stored(3, at + kTile * row_bytes + kLineBytes, row_bytes);
 }
 
 // What is there of a block: its rows and the lanes of its two halves.
@@ -256,7 +267,7 @@ void copy_block(const float* from, std::int64_t from_stride, float* to, std::int
 }  // namespace
 
 void pack_a(const Lines& a, std::int64_t first, std::int64_t count, std::int64_t k,
-            std::int64_t depth, std::byte* panel) {
+            std::int64_t depth, std::byte* panel) noexcept {
   if (!a.k_along_stride) {
     pack_a_lines(a.data + first * a.stride + k, a.stride, count, depth, panel);
     return;
@@ -271,7 +282,7 @@ void pack_a(const Lines& a, std::int64_t first, std::int64_t count, std::int64_t
 }
 
 void pack_b(const Lines& b, std::int64_t first, std::int64_t count, std::int64_t k,
-            std::int64_t depth, std::byte* block) {
+            std::int64_t depth, std::byte* block) noexcept {
   if (b.k_along_stride) {
     const float* x = b.data + k * b.stride + first;
     if (k + 2 * kBlockDepth <= b.terms) prefetch_rows(x + kBlockDepth * b.stride, b.stride);
@@ -285,7 +296,7 @@ void pack_b(const Lines& b, std::int64_t first, std::int64_t count, std::int64_t
 }
 
 void multiply_panels(const std::byte* a, const std::byte* b, std::int64_t blocks,
-                     const PanelTarget& target) {
+                     const PanelTarget& target) noexcept {
   constexpr std::int64_t kBlockRow = kPanelWidth * sizeof(float);
   const bool whole = target.rows == kPanelWidth && target.columns == kPanelWidth;
   const std::int64_t row_bytes = target.stride * static_cast<std::int64_t>(sizeof(float));
@@ -320,7 +331,32 @@ HWY_POP_ATTRIBUTES
 
 namespace snug::cpu {
 
-TileRegisters::TileRegisters() { set_up_tiles(); }
+TileRegisters::TileRegisters() noexcept { set_up_tiles(); }
 TileRegisters::~TileRegisters() { give_tiles_back(); }
 
 }  // namespace snug::cpu
+
+#else  // never called: amx_usable() is false
+
+#include <cstdlib>
+
+namespace snug::cpu {
+
+void pack_a(const Lines&, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+            std::byte*) noexcept {
+  std::abort();
+}
+void pack_b(const Lines&, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+            std::byte*) noexcept {
+  std::abort();
+}
+void multiply_panels(const std::byte*, const std::byte*, std::int64_t,
+                     const PanelTarget&) noexcept {
+  std::abort();
+}
+TileRegisters::TileRegisters() noexcept { std::abort(); }
+TileRegisters::~TileRegisters() = default;
+
+}  // namespace snug::cpu
+
+#endif

@@ -1,6 +1,5 @@
 #include "backend/cpu/split/split_product.h"
 
-#include <immintrin.h>
 #include <omp.h>
 #include <sched.h>
 
@@ -10,6 +9,8 @@
 
 #include "backend/cpu/kernels/chunks.h"
 #include "backend/cpu/task_shares.h"
+#include "base/error.h"
+#include "hwy/cache_control.h"
 
 namespace snug::cpu {
 namespace {
@@ -81,9 +82,10 @@ struct Division {
 };
 
 // Room for what a thread packs of A and B, whatever the division, and no less than any product with
-// fewer rows or terms needs.
+// fewer rows or terms needs: cut elsewhere, a sequence's short last block may come on top.
 std::int64_t thread_bytes(const SplitProduct& p) {
-  const std::int64_t blocks = std::min(Blocks(p).count(), kSectionBlocks);
+  const std::int64_t extra = p.sequence % kBlockDepth == 0 ? 0 : 1;
+  const std::int64_t blocks = std::min(Blocks(p).count() + extra, kSectionBlocks);
   const std::int64_t panels = std::min(ceil_div(p.n, kPanelWidth), kSectionPanels);
   return (panels + 1) * blocks * kPanelBlockBytes;
 }
@@ -140,10 +142,11 @@ class Relay {
     for (int t = 0; t < threads; ++t) done_[index(t)].legs = 0;
   }
   void wait_for(int thread, std::int64_t legs) {
-    constexpr int kSpins = 2000;
-    for (int i = 0; legs_of(thread).load(std::memory_order_acquire) < legs; ++i) {
-      if (i < kSpins) {
-        _mm_pause();
+    int spins = 2000;
+    while (legs_of(thread).load(std::memory_order_acquire) < legs) {
+      if (spins > 0) {
+        --spins;
+        hwy::Pause();
       } else {
         sched_yield();
       }
@@ -299,15 +302,20 @@ std::int64_t split_scratch_bytes(const SplitProduct& product, int threads) {
   return threads * thread_bytes(product);
 }
 
-void run_split_product(const SplitProduct& product, std::byte* scratch) {
-  const int threads = omp_get_max_threads();
+bool run_split_product(const SplitProduct& product, std::byte* scratch) {
+  if (product.k <= 0 || product.offset % kBlockDepth != 0) {
+    throw InternalError("a split product of no terms, or from the midst of a block");
+  }
+  const int threads = team_size();
   const Division d = divide(product, threads);
   TaskShares shares(d.row_panels * d.column_parts, threads, d.row_parts);
   Relay relay(threads);
+  bool whole_team = true;
 #pragma omp parallel num_threads(threads)
   {
     const TileRegisters tiles;
     const int part = omp_get_thread_num();
+    if (part == 0) whole_team = omp_get_num_threads() == threads;
     const Range columns = part_of(d.column_panels, part / d.row_parts, d.column_parts);
     Worker worker(product, d, scratch + part * thread_bytes(product));
     if (d.relay) {
@@ -318,6 +326,7 @@ void run_split_product(const SplitProduct& product, std::byte* scratch) {
       worker.run(part_of(d.row_panels, part % d.row_parts, d.row_parts), columns);
     }
   }
+  return whole_team;
 }
 
 }  // namespace snug::cpu

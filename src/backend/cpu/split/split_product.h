@@ -22,7 +22,8 @@ struct SplitProduct {
 // Enough for every product of these sizes, or smaller m or k.
 std::int64_t split_scratch_bytes(const SplitProduct& product, int threads);
 
-// Spread over OpenMP's threads. `scratch` is aligned to 64 bytes.
-void run_split_product(const SplitProduct& product, std::byte* scratch);
+// Spread over OpenMP's threads; false when they were fewer than asked for, and C is not done.
+// `scratch` is aligned to 64 bytes.
+[[nodiscard]] bool run_split_product(const SplitProduct& product, std::byte* scratch);
 
 }  // namespace snug::cpu

@@ -15,20 +15,8 @@ using testing::Array;
 using testing::expect_same_bits;
 using testing::kRound;
 using testing::normal_values;
+using testing::ThreadCount;
 using testing::Values;
-
-class ThreadCount {
- public:
-  explicit ThreadCount(int threads) : before_(omp_get_max_threads()) {
-    omp_set_num_threads(threads);
-  }
-  ~ThreadCount() { omp_set_num_threads(before_); }
-  ThreadCount(const ThreadCount&) = delete;
-  ThreadCount& operator=(const ThreadCount&) = delete;
-
- private:
-  int before_;
-};
 
 struct Case {
   std::int64_t m, n, k;
@@ -52,7 +40,17 @@ Operands make_operands(const Case& s) {
           normal_values(s.m * s.n, 4)};
 }
 
-// Operands `misalignment` floats off alignment; the workspace starts as NaN.
+// In a workspace of that size, which starts as NaN and must keep what lies behind it.
+void run_in(const SplitProduct& p, std::int64_t scratch_bytes) {
+  const auto floats = static_cast<std::size_t>(scratch_bytes) / sizeof(float);
+  Values before(floats + 64, NAN);
+  std::fill(before.begin() + static_cast<std::ptrdiff_t>(floats), before.end(), 7.0f);
+  const Array scratch(before, 0);
+  ASSERT_TRUE(run_split_product(p, reinterpret_cast<std::byte*>(scratch.data())));
+  for (std::size_t i = floats; i < before.size(); ++i) ASSERT_EQ(scratch.data()[i], 7.0f);
+}
+
+// Operands `misalignment` floats off alignment.
 Values run(const Case& s, const Operands& x, int misalignment = 0) {
   const Array a(x.a, misalignment), b(x.b, misalignment), bias(x.bias, misalignment),
       c(x.c, misalignment);
@@ -64,9 +62,7 @@ Values run(const Case& s, const Operands& x, int misalignment = 0) {
   p.bias = s.bias ? bias.data() : nullptr;
   p.accumulate = s.accumulate;
   p.sequence = s.sequence;
-  const std::int64_t bytes = split_scratch_bytes(p, omp_get_max_threads());
-  const Array scratch(Values(static_cast<std::size_t>(bytes) / sizeof(float), NAN), 0);
-  run_split_product(p, reinterpret_cast<std::byte*>(scratch.data()));
+  run_in(p, split_scratch_bytes(p, omp_get_max_threads()));
   return c.values();
 }
 
@@ -124,8 +120,11 @@ TEST_F(SplitProductTest, IsTheProductInSections) {
   expect_product(s, x, run(s, x));
 }
 
+// The last two pass panels from thread to thread.
 TEST_F(SplitProductTest, ThreadsChangeNoBit) {
-  for (const Case& s : {Case{300, 70, 200}, Case{40, 700, 900, true, true, true, false, 100}}) {
+  for (const Case& s : {Case{300, 70, 200}, Case{40, 700, 900, true, true, true, false, 100},
+                        Case{800, 90, 1700, true, true, true, false, 100},
+                        Case{130, 500, 500, true, true, true, false, 64}}) {
     const Operands x = make_operands(s);
     const Values one = [&] {
       const ThreadCount scope(1);
@@ -157,10 +156,14 @@ TEST_F(SplitProductTest, RowsDoNotKnowTheirNeighbours) {
 // may cut it.
 TEST_F(SplitProductTest, SumsOverSequencesMayBeSpreadOverCalls) {
   for (const std::int64_t T : {64, 65, 300}) {
-    const std::int64_t B = 5, m = 50, n = 90;
+    const std::int64_t B = 5, m = 150, n = 90;
     const Values dy = normal_values(B * T * m, 1), x = normal_values(B * T * n, 2);
     const auto sum = [&](const std::vector<std::int64_t>& borders) {
       const Array c(normal_values(m * n, 3), 0), a(dy, 0), b(x, 0);
+      SplitProduct whole;
+      whole.m = m, whole.n = n, whole.k = B * T;
+      whole.accumulate = true, whole.sequence = T;
+      const std::int64_t planned = split_scratch_bytes(whole, omp_get_max_threads());
       for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
         SplitProduct p;
         p.m = m, p.n = n, p.k = borders[i + 1] - borders[i];
@@ -169,9 +172,7 @@ TEST_F(SplitProductTest, SumsOverSequencesMayBeSpreadOverCalls) {
         p.c = c.data();
         p.accumulate = true;
         p.sequence = T, p.offset = borders[i] % T;
-        const std::int64_t bytes = split_scratch_bytes(p, omp_get_max_threads());
-        const Array scratch(Values(static_cast<std::size_t>(bytes) / sizeof(float), NAN), 0);
-        run_split_product(p, reinterpret_cast<std::byte*>(scratch.data()));
+        run_in(p, planned);
       }
       return c.values();
     };
@@ -190,6 +191,25 @@ TEST_F(SplitProductTest, KeepsTheRangeOfFloat) {
   EXPECT_NEAR(c[1] / (1e30 * 1e-10), 1, 1e-6);
   EXPECT_NEAR(c[2] / (1e-20 * 1e8), 1, 1e-6);
   EXPECT_NEAR(c[3] / (1e-20 * 1e-10), 1, 1e-6);
+}
+
+// The third piece of a very small float is subnormal, with bits where its neighbour's are.
+TEST_F(SplitProductTest, VerySmallNumbersLeaveTheirNeighboursAlone) {
+  for (const float small : {1e-30f, 3.3e-35f, -1e-36f, 1.2e-38f, 4.6e-41f, -1.4e-45f}) {
+    for (int way = 0; way < 4; ++way) {
+      const Case s{33, 33, 64, (way & 1) != 0, (way & 2) != 0};
+      Operands x = make_operands(s);
+      for (std::int64_t i = 0; i < s.m; ++i) {
+        for (std::int64_t k = 0; k < s.k; ++k) {
+          if (k % 3 == 0) continue;
+          const auto a = static_cast<std::size_t>(s.a_along_stride ? k * s.m + i : i * s.k + k);
+          const auto b = static_cast<std::size_t>(s.b_along_stride ? k * s.n + i : i * s.k + k);
+          (k % 3 == 1 ? x.a[a] : x.b[b]) = small;
+        }
+      }
+      expect_product(s, x, run(s, x));
+    }
+  }
 }
 
 TEST_F(SplitProductTest, LetsNoNaNOrInfinityPassForANumber) {
