@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "../tests/engine_testing.h"
 #include "backend/cpu/linear_shapes.h"
@@ -49,6 +51,22 @@ double flops_of(const Program& program, const Phase& phase, const Op& op, std::i
   }
 }
 
+// `last`: what the last iteration did, the same as every other.
+void print_table(const Totals& last, const std::map<std::string, std::vector<double>>& seconds,
+                 const std::vector<double>& iterations) {
+  const double whole = quantile(iterations, 0.5);
+  fmt::print("{:<28} {:>9}  {:>9}  {:>6}  {:>6}  {:>8}\n", "", "median ms", "quiet ms", "share",
+             "calls", "GFLOP/s");
+  for (const auto& [name, total] : last) {
+    const double taken = quantile(seconds.at(name), 0.5);
+    fmt::print("{:<28} {:>9.3f}  {:>9.3f}  {:>5.1f}%  {:>6}  {:>8.1f}\n", name, taken * 1e3,
+               quantile(seconds.at(name), kQuiet) * 1e3, 100 * taken / whole, total.calls,
+               total.flops / taken * 1e-9);
+  }
+  fmt::print("{:<28} {:>9.3f}  {:>9.3f}  of {} iterations\n", "iteration", whole * 1e3,
+             quantile(iterations, kQuiet) * 1e3, iterations.size());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -90,15 +108,5 @@ int main(int argc, char** argv) {
     }
     iterations.push_back(all);
   }
-  const double whole = quantile(iterations, 0.5);
-  fmt::print("{:<28} {:>9}  {:>9}  {:>6}  {:>6}  {:>8}\n", "", "median ms", "quiet ms", "share",
-             "calls", "GFLOP/s");
-  for (const auto& [name, total] : totals) {
-    const double taken = quantile(seconds[name], 0.5);
-    fmt::print("{:<28} {:>9.3f}  {:>9.3f}  {:>5.1f}%  {:>6}  {:>8.1f}\n", name, taken * 1e3,
-               quantile(seconds[name], kQuiet) * 1e3, 100 * taken / whole, total.calls,
-               total.flops / taken * 1e-9);
-  }
-  fmt::print("{:<28} {:>9.3f}  {:>9.3f}  of {} iterations\n", "iteration", whole * 1e3,
-             quantile(iterations, kQuiet) * 1e3, iterations.size());
+  print_table(totals, seconds, iterations);
 }

@@ -53,9 +53,7 @@ bool has_room(const cpu::Arena& arena, std::int64_t side, std::int64_t scratch_b
 
 // FLOP/s, or nothing where the arena is too small. On AMX and through oneDNN, as linear ops go.
 std::optional<double> rate_of_split(const cpu::Arena& arena, std::int64_t side, double flops) {
-  cpu::SplitProduct product;
-  product.m = product.n = product.k = side;
-  product.a = product.b = {nullptr, side, false, side};
+  cpu::SplitProduct product = cpu::split_product({.m = side, .n = side, .k = side});
   if (!has_room(arena, side, cpu::split_scratch_bytes(product, omp_get_max_threads()))) return {};
   const Square matrices(arena, side);
   product.a.data = matrices.a, product.b.data = matrices.b, product.c = matrices.c;

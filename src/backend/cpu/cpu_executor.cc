@@ -11,10 +11,6 @@
 namespace snug::cpu {
 namespace {
 
-bool is_linear(OpKind kind) {
-  return kind == OpKind::kLinear || kind == OpKind::kLinearDx || kind == OpKind::kLinearDw;
-}
-
 void require_scratch(const Op& op, std::int64_t bytes) {
   if (bytes <= op.scratch_bytes) return;
   throw InternalError(fmt::format("'{}' needs more scratch than was planned", op.label));

@@ -54,10 +54,6 @@ std::int64_t packing_bytes(const Gemm& gemm, int threads) {
   return threads * kOldPackingPerThreadBytes + copies * operands;
 }
 
-bool is_linear(OpKind kind) {
-  return kind == OpKind::kLinear || kind == OpKind::kLinearDx || kind == OpKind::kLinearDw;
-}
-
 std::set<const Gemm*> products_of(GemmCache& gemms, const Program& program, int threads) {
   std::set<const Gemm*> products;
   for (const Phase& phase : program.phases) {

@@ -3,27 +3,19 @@
 #include <string>
 #include <tuple>
 
-#include "backend/cpu/kernels/kernel_testing.h"
+#include "backend/cpu/product_testing.h"
 
 namespace snug::cpu {
 namespace {
 
 using testing::Array;
+using testing::expect_product;
 using testing::expect_same_bits;
-using testing::kRound;
-using testing::normal_values;
+using testing::make_operands;
+using testing::Operands;
 using testing::Values;
 
 constexpr std::int64_t kSizes[] = {1, 3, 16, 37, 65, 257};
-
-struct Operands {
-  Values a, b, bias, c;
-};
-
-Operands make_operands(const GemmShape& s) {
-  return {normal_values(s.m * s.k, 1), normal_values(s.k * s.n, 2), normal_values(s.n, 3),
-          normal_values(s.m * s.n, 4)};
-}
 
 // Operands `offset` floats off alignment; the workspace starts as NaN, not as what another product
 // left there.
@@ -33,45 +25,6 @@ Values run(const Gemm& gemm, const Operands& x, int offset, int slot = 0) {
       Values(static_cast<std::size_t>(gemm.scratch_bytes() + 3) / sizeof(float), NAN), 0);
   EXPECT_TRUE(gemm.run({a.data(), b.data(), bias.data(), c.data(), scratch.data()}, slot));
   return c.values();
-}
-
-// Row-major (k, n), whatever way B is stored.
-Values plain_b(const GemmShape& s, const Values& b) {
-  if (!s.transpose_b) return b;
-  Values plain(b.size());
-  for (std::int64_t k = 0; k < s.k; ++k) {
-    for (std::int64_t n = 0; n < s.n; ++n) {
-      plain[static_cast<std::size_t>(k * s.n + n)] = b[static_cast<std::size_t>(n * s.k + k)];
-    }
-  }
-  return plain;
-}
-
-// A sum of k products, and a bias or what was there, errs by at most k + 1 roundings of the sum of
-// the terms' sizes, in whatever order it is taken.
-void expect_product(const GemmShape& s, const Operands& x, const Values& c) {
-  const Values b = plain_b(s, x.b);
-  std::vector<double> sum(static_cast<std::size_t>(s.n)), size(sum);
-  for (std::int64_t m = 0; m < s.m; ++m) {
-    for (std::size_t n = 0; n < sum.size(); ++n) {
-      const std::size_t at = static_cast<std::size_t>(m * s.n) + n;
-      sum[n] = s.accumulate ? x.c[at] : s.bias ? x.bias[n] : 0.0;
-      size[n] = std::abs(sum[n]);
-    }
-    for (std::int64_t k = 0; k < s.k; ++k) {
-      const double a = x.a[static_cast<std::size_t>(s.transpose_a ? k * s.m + m : m * s.k + k)];
-      for (std::size_t n = 0; n < sum.size(); ++n) {
-        const double term = a * b[static_cast<std::size_t>(k * s.n) + n];
-        sum[n] += term;
-        size[n] += std::abs(term);
-      }
-    }
-    for (std::size_t n = 0; n < sum.size(); ++n) {
-      const double bound = static_cast<double>(s.k + 1) * kRound * size[n];
-      ASSERT_NEAR(c[static_cast<std::size_t>(m * s.n) + n], sum[n], bound)
-          << "at (" << m << ", " << n << ")";
-    }
-  }
 }
 
 // transpose_a, transpose_b, and what is added: nothing, the bias, what is there.
@@ -105,7 +58,7 @@ TEST_P(GemmProduct, AgreesWithTheTripleLoop) {
   for (const bool one_thread : {false, true}) {
     for_each_shape(one_thread, [](const GemmShape& s, const Gemm& gemm) {
       const Operands x = make_operands(s);
-      expect_product(s, x, run(gemm, x, 0));
+      expect_product(s, x, run(gemm, x, 0), static_cast<double>(s.k + 1));
     });
   }
 }

@@ -5,6 +5,10 @@
 
 namespace snug::cpu {
 
+bool is_linear(OpKind kind) {
+  return kind == OpKind::kLinear || kind == OpKind::kLinearDx || kind == OpKind::kLinearDw;
+}
+
 LinearTiling linear_tiling(const Op& op, std::int64_t T, int threads) {
   if (op.tile_rows > 0) return {op.tile_rows, false};
   if (op.kind == OpKind::kLinearDw || T == 1) return {T, false};
@@ -22,12 +26,7 @@ bool is_split(const Op& op, std::int64_t T) {
 
 SplitProduct split_shape(const Program& program, const Op& op, std::int64_t T,
                          std::int64_t first_row, std::int64_t rows) {
-  const GemmShape shape = linear_shape(program, op, rows, false);
-  SplitProduct product;
-  product.m = shape.m, product.n = shape.n, product.k = shape.k;
-  product.a = {nullptr, shape.transpose_a ? shape.m : shape.k, shape.transpose_a, shape.k};
-  product.b = {nullptr, shape.transpose_b ? shape.k : shape.n, !shape.transpose_b, shape.k};
-  product.accumulate = shape.accumulate;
+  SplitProduct product = split_product(linear_shape(program, op, rows, false));
   if (op.kind == OpKind::kLinearDw) product.sequence = T, product.offset = first_row % T;
   return product;
 }

@@ -11,6 +11,8 @@
 
 namespace snug::cpu {
 
+bool is_linear(OpKind kind);
+
 // Two ways to use the cores, whichever is faster for the op (docs/decisions/0001):
 //  - y and dx of a block: short tiles of rows, each a product of one thread, many at once;
 //  - weight gradients and the loss head: one product after the other, each on all threads.

@@ -17,13 +17,23 @@ constexpr int kMostThreads = 256;
 // Threads of a parallel region.
 inline int team_size() { return std::min(omp_get_max_threads(), kMostThreads); }
 
+struct Range {
+  std::int64_t first, end;
+  std::int64_t count() const { return end - first; }
+};
+
+// One of `parts` contiguous parts of [0, count), as equal as can be.
+inline Range part_of(std::int64_t count, int part, int parts) {
+  return {count * part / parts, count * (part + 1) / parts};
+}
+
 class TaskShares {
  public:
   // Parts of one group help each other; `parts` is a multiple of `group`.
   TaskShares(std::int64_t count, int parts, int group) : group_(group) {
     for (int p = 0; p < parts; ++p) {
-      shares_[static_cast<std::size_t>(p)].next = count * p / parts;
-      shares_[static_cast<std::size_t>(p)].end = count * (p + 1) / parts;
+      const Range part = part_of(count, p, parts);
+      shares_[static_cast<std::size_t>(p)] = {part.first, part.end};
     }
   }
 

@@ -22,8 +22,8 @@ namespace {
 constexpr std::int64_t kChunkBlocks = 8, kSmallChunkBlocks = 16;
 constexpr std::int64_t kSectionBlocks = 24, kSectionPanels = 16;
 constexpr std::int64_t kGroupPanels = 8;
-constexpr std::int64_t kSmallBlocks =
-    192;  // of B, for which half of a second-level cache is enough
+// Of B, for which half of a second-level cache is enough.
+constexpr std::int64_t kSmallBlocks = 192;
 
 // The contraction in blocks of up to 32 terms, none of them across the end of a sequence.
 class Blocks {
@@ -102,8 +102,8 @@ Division divide(const SplitProduct& p, int threads) {
     if (threads % parts != 0) continue;
     const std::int64_t rows = ceil_div(d.row_panels, parts);
     const std::int64_t columns = ceil_div(d.column_panels, threads / parts);
-    // A product of two panels costs about as much as packing eight blocks side by side.
-    const std::int64_t cost = 2 * rows + 3 * columns + rows * columns;
+    // In units of some 100 ns: packing a block of A, one of B, and multiplying the two.
+    const std::int64_t cost = 2 * rows + 3 * columns + 2 * rows * columns;
     if (parts < threads && cost >= least) continue;
     least = cost;
     d.row_parts = parts, d.column_parts = threads / parts;
@@ -116,15 +116,6 @@ Division divide(const SplitProduct& p, int threads) {
 
 std::int64_t lines_of(std::int64_t panel, std::int64_t lines) {
   return std::min(kPanelWidth, lines - panel * kPanelWidth);
-}
-
-struct Range {
-  std::int64_t first, end;
-  std::int64_t count() const { return end - first; }
-};
-
-Range part_of(std::int64_t count, int part, int parts) {
-  return {count * part / parts, count * (part + 1) / parts};
 }
 
 // fn(range) for consecutive ranges of up to `size`.
@@ -297,6 +288,15 @@ class Worker {
 };
 
 }  // namespace
+
+SplitProduct split_product(const GemmShape& s) {
+  SplitProduct p;
+  p.m = s.m, p.n = s.n, p.k = s.k;
+  p.a = {nullptr, s.transpose_a ? s.m : s.k, s.transpose_a, s.k};
+  p.b = {nullptr, s.transpose_b ? s.k : s.n, !s.transpose_b, s.k};
+  p.accumulate = s.accumulate;
+  return p;
+}
 
 std::int64_t split_scratch_bytes(const SplitProduct& product, int threads) {
   return threads * thread_bytes(product);

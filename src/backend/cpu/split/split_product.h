@@ -4,6 +4,7 @@
 // whatever the rows and columns around it, the threads, and the calls that its sum is spread over.
 #pragma once
 
+#include "backend/cpu/gemm.h"
 #include "backend/cpu/split/panels.h"
 
 namespace snug::cpu {
@@ -18,6 +19,9 @@ struct SplitProduct {
   // `offset`, a multiple of 32, into one. 0 where the contraction is over something else.
   std::int64_t sequence = 0, offset = 0;
 };
+
+// A product of that shape, without its operands' addresses.
+SplitProduct split_product(const GemmShape& shape);
 
 // Enough for every product of these sizes, or smaller m or k.
 std::int64_t split_scratch_bytes(const SplitProduct& product, int threads);
