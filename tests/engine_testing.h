@@ -73,12 +73,13 @@ inline Config small_config() {
 
 class SmallRun {
  public:
-  explicit SmallRun(const Config& config)
+  // `token_count` random tokens: a few hundred can be learnt by heart, thousands cannot.
+  explicit SmallRun(const Config& config, std::int64_t token_count = 5000)
       : config_(config),
         plan_(plan_training(config, config.vocab_size, cpu::use_threads(config.threads))) {
     const TokenFileNeeds needs{config.vocab_size, config.block_size};
     for (const char* name : {"train.bin", "val.bin"}) {
-      write_tokens(folder_.path(name), 5000, config.vocab_size, name[0]);
+      write_tokens(folder_.path(name), token_count, config.vocab_size, name[0]);
     }
     train_ = std::make_unique<TokenFile>(folder_.path("train.bin"), needs);
     val_ = std::make_unique<TokenFile>(folder_.path("val.bin"), needs);
