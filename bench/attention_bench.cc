@@ -37,12 +37,16 @@ struct Buffers {
     back_scratch.resize(
         static_cast<std::size_t>(attention_backward_scratch_bytes(T, D, threads) / 4 + 1));
   }
+  static Scratch whole(std::vector<float>& floats) {
+    return {reinterpret_cast<std::byte*>(floats.data()),
+            static_cast<std::int64_t>(floats.size() * sizeof(float))};
+  }
   void forward() {
-    attention_fast({B, T, C, H, qkv.data(), out.data(), lse.data(), scratch.data(), dropout});
+    attention_fast({B, T, C, H, qkv.data(), out.data(), lse.data(), whole(scratch), dropout});
   }
   void backward() {
     attention_backward_fast({B, T, C, H, qkv.data(), out.data(), lse.data(), dout.data(),
-                             dqkv.data(), back_scratch.data(), dropout});
+                             dqkv.data(), whole(back_scratch), dropout});
   }
   void report(benchmark::State& state, double flops_per_pair_and_channel) const {
     const double pairs = double(B * H) * double(T) * double(T + 1) / 2;

@@ -106,7 +106,7 @@ void split(benchmark::State& state, Kind kind) {
       static_cast<std::size_t>(split_scratch_bytes(p, omp_get_max_threads())) + 64);
   measure(state, s, kind, [&](Operands& x) {
     p.a.data = x.a.data(), p.b.data = x.b.data(), p.c = x.c.data();
-    return run_split_product(p, aligned(scratch));
+    return run_split_product(p, {aligned(scratch), static_cast<std::int64_t>(scratch.size()) - 64});
   });
 }
 

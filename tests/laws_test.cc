@@ -64,7 +64,8 @@ TEST(LawOne, OpsWriteOnlyWhatTheyDeclare) {
     }
     const auto p = static_cast<std::size_t>(last_phase - program.phases.data());
     const auto o = static_cast<std::size_t>(last_op - last_phase->ops.data());
-    if (last_op->scratch_bytes > 0) allow(plan.scratch_offset[p][o], last_op->scratch_bytes);
+    const ScratchPlace& scratch = plan.scratch[p][o];
+    allow(scratch.offset, scratch.byte_count);
     for (std::size_t i = 0; i < arena_bytes; ++i) {
       ASSERT_TRUE(arena[i] == before[i] || allowed[i]) << last_op->label << ", byte " << i;
     }

@@ -39,31 +39,71 @@ void add_timeline(const Program& program, const std::vector<Block>& blocks, Plan
   }
 }
 
+std::int64_t most_live_bytes(const Program& program, const std::vector<Block>& blocks) {
+  Plan plan;
+  add_timeline(program, blocks, plan);
+  return plan.lower_bound_bytes;
+}
+
+// The tensors' blocks, then one block per phase in place of its ops' scratch.
+std::vector<Block> with_shared_scratch(const std::vector<Block>& blocks) {
+  std::vector<Block> shared, workspaces;
+  for (const Block& block : blocks) {
+    if (block.tensor != kNoTensor) {
+      shared.push_back(block);
+    } else if (workspaces.empty() || workspaces.back().phase != block.phase) {
+      workspaces.push_back(block);
+    } else {
+      Block& workspace = workspaces.back();
+      workspace.bytes = std::max(workspace.bytes, block.bytes);
+      workspace.last = block.last;
+    }
+  }
+  shared.insert(shared.end(), workspaces.begin(), workspaces.end());
+  return shared;
+}
+
+void place(const Program& program, const std::vector<Block>& blocks, const Packing& packing,
+           Plan& plan) {
+  plan.arena_bytes = packing.total_bytes;
+  plan.tensor_offset.assign(program.tensors.size(), -1);
+  for (const Phase& phase : program.phases) plan.scratch.emplace_back(phase.ops.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Block& block = blocks[i];
+    if (block.tensor != kNoTensor) {
+      plan.tensor_offset[static_cast<std::size_t>(block.tensor)] = packing.offset[i];
+      continue;
+    }
+    const auto p = static_cast<std::size_t>(block.phase);
+    const auto first = static_cast<std::size_t>(block.op);
+    const auto end = first + static_cast<std::size_t>(block.last - block.first) + 1;
+    for (std::size_t o = first; o < end; ++o) {
+      if (program.phases[p].ops[o].scratch_bytes == 0) continue;
+      plan.scratch[p][o] = {packing.offset[i], block.bytes};
+    }
+  }
+}
+
 }  // namespace
 
 std::int64_t most_live_bytes(const Program& program) {
-  Plan plan;
-  add_timeline(program, live_blocks(program), plan);
-  return plan.lower_bound_bytes;
+  return most_live_bytes(program, live_blocks(program));
 }
 
 Plan make_plan(const Program& program) {
   const std::vector<Block> blocks = live_blocks(program);
   Plan plan;
   add_timeline(program, blocks, plan);
-  const Packing packing = pack(blocks, plan.lower_bound_bytes);
-  plan.arena_bytes = packing.total_bytes;
-  plan.tensor_offset.assign(program.tensors.size(), -1);
-  for (const Phase& phase : program.phases) plan.scratch_offset.emplace_back(phase.ops.size(), -1);
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const Block& block = blocks[i];
-    if (block.tensor != kNoTensor) {
-      plan.tensor_offset[static_cast<std::size_t>(block.tensor)] = packing.offset[i];
-    } else {
-      plan.scratch_offset[static_cast<std::size_t>(block.phase)]
-                         [static_cast<std::size_t>(block.op)] = packing.offset[i];
+  // Scratch that stays where it is stays in the cache; but not a byte is spent on that.
+  const std::vector<Block> shared = with_shared_scratch(blocks);
+  if (most_live_bytes(program, shared) == plan.lower_bound_bytes) {
+    const Packing packing = pack(shared, plan.lower_bound_bytes);
+    if (packing.total_bytes == plan.lower_bound_bytes) {
+      place(program, shared, packing, plan);
+      return plan;
     }
   }
+  place(program, blocks, pack(blocks, plan.lower_bound_bytes), plan);
   return plan;
 }
 

@@ -19,8 +19,8 @@ std::string name_of_block(const Program& program, const Block& block) {
 
 std::int64_t offset_of_block(const Plan& plan, const Block& block) {
   if (block.tensor != kNoTensor) return plan.tensor_offset[static_cast<std::size_t>(block.tensor)];
-  return plan
-      .scratch_offset[static_cast<std::size_t>(block.phase)][static_cast<std::size_t>(block.op)];
+  return plan.scratch[static_cast<std::size_t>(block.phase)][static_cast<std::size_t>(block.op)]
+      .offset;
 }
 
 struct Range {

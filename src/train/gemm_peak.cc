@@ -39,11 +39,12 @@ struct Square {
       : a(reinterpret_cast<float*>(arena.data())),
         b(a + side * side),
         c(b + side * side),
-        scratch(reinterpret_cast<std::byte*>(c + side * side)) {
+        scratch{reinterpret_cast<std::byte*>(c + side * side), 0} {
+    scratch.byte_count = arena.byte_count() - (scratch.data - arena.data());
     std::fill_n(a, 2 * side * side, 0.5f);
   }
   float *a, *b, *c;
-  std::byte* scratch;
+  cpu::Scratch scratch;
 };
 
 bool has_room(const cpu::Arena& arena, std::int64_t side, std::int64_t scratch_bytes) {
@@ -66,7 +67,7 @@ std::optional<double> rate_of_onednn(const cpu::Arena& arena, std::int64_t side,
   const Square matrices(arena, side);
   gemm.prepare();
   return best_rate(flops, [&] {
-    return gemm.run({matrices.a, matrices.b, nullptr, matrices.c, matrices.scratch});
+    return gemm.run({matrices.a, matrices.b, nullptr, matrices.c, matrices.scratch.data});
   });
 }
 

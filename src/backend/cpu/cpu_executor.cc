@@ -73,8 +73,10 @@ void CpuExecutor::run_op(std::size_t phase, std::size_t op, const StepContext& c
   const Phase& of_phase = program_.phases[phase];
   const Op& what = of_phase.ops[op];
   if (observer_) observer_(of_phase, what, first_row, end_row);
-  const std::int64_t offset = plan_.scratch_offset[phase][op];
-  std::byte* scratch = offset < 0 ? nullptr : arena_.data() + offset;
+  Scratch scratch;
+  if (const ScratchPlace& place = plan_.scratch[phase][op]; place.byte_count > 0) {
+    scratch = {arena_.data() + place.offset, place.byte_count};
+  }
   op_function(what)(
       {*this, of_phase, what, context, scratch, linear_calls_[phase][op], first_row, end_row});
 }

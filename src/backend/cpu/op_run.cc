@@ -66,7 +66,7 @@ void run_layernorm_apply(const OpRun& r) {
 void run_layernorm_backward(const OpRun& r) {
   r.kernels().layernorm_backward({r.B(), r.T(), r.width(r.op.reads[0]), r.read(0), r.read(1),
                                   r.read(2), r.read(3), r.read(4), r.write(0), r.write(1),
-                                  r.write(2), reinterpret_cast<float*>(r.scratch)});
+                                  r.write(2), r.scratch.floats()});
 }
 
 void run_gelu(const OpRun& r) {
@@ -79,19 +79,18 @@ void run_gelu_backward(const OpRun& r) {
 
 void run_attention(const OpRun& r) {
   r.kernels().attention({r.B(), r.T(), r.width(r.op.writes[0]), r.op.head_count, r.read(0),
-                         r.write(0), r.write(1), reinterpret_cast<float*>(r.scratch), r.dropout()});
+                         r.write(0), r.write(1), r.scratch, r.dropout()});
 }
 
 void run_attention_backward(const OpRun& r) {
   r.kernels().attention_backward({r.B(), r.T(), r.width(r.op.reads[1]), r.op.head_count, r.read(0),
-                                  r.read(1), r.read(2), r.read(3), r.write(0),
-                                  reinterpret_cast<float*>(r.scratch), r.dropout()});
+                                  r.read(1), r.read(2), r.read(3), r.write(0), r.scratch,
+                                  r.dropout()});
 }
 
 void run_attention_decode(const OpRun& r) {
   r.kernels().attention_decode({r.width(r.op.writes[0]), r.op.head_count, r.context.position,
-                                r.read(0), r.write(1), r.write(2), r.write(0),
-                                reinterpret_cast<float*>(r.scratch)});
+                                r.read(0), r.write(1), r.write(2), r.write(0), r.scratch.floats()});
 }
 
 void run_kv_store(const OpRun& r) {
@@ -125,7 +124,7 @@ void run_gradient_norm(const OpRun& r) {
   for (const TensorId id : r.op.reads) {
     const TensorView view = r.executor.view(id);
     sum += r.kernels().sum_of_squares(view.f32(), view.element_count(),
-                                      reinterpret_cast<double*>(r.scratch));
+                                      reinterpret_cast<double*>(r.scratch.data));
   }
   *r.executor.view(r.op.writes[0]).f64() = std::sqrt(sum) * r.context.gradient_scale;
 }

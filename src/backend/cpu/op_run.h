@@ -11,7 +11,7 @@ struct OpRun {
   const Phase& phase;
   const Op& op;
   const StepContext& context;
-  std::byte* scratch;
+  Scratch scratch;  // granted: what the op booked or more
   const LinearCalls& linear;
   std::int64_t first_row, end_row;  // the rows to work on, within the sequences in use
 

@@ -28,7 +28,7 @@ void run_in_order(const OpRun& r, const OperandsOf& operands_of) {
   for_each_tile(r.first_row, r.end_row, r.T(), r.linear.tiling.tile_rows,
                 [&](std::int64_t row, std::int64_t rows) {
                   Gemm::Operands operands = operands_of(row);
-                  operands.scratch = r.scratch;
+                  operands.scratch = r.scratch.data;
                   succeeded = succeeded && product_of(r, row, rows).run(operands);
                 });
   require(succeeded, r);
@@ -45,7 +45,7 @@ void run_side_by_side(const OpRun& r, const OperandsOf& operands_of) {
     const std::int64_t row = i / per_sequence * r.T() + in_sequence;
     const int slot = omp_get_thread_num();
     Gemm::Operands operands = operands_of(row);
-    operands.scratch = r.scratch + slot * r.linear.scratch_bytes;
+    operands.scratch = r.scratch.part(slot, r.program().threads);
     const std::int64_t rows = std::min(tile, r.T() - in_sequence);
     if (!product_of(r, row, rows).run(operands, slot)) succeeded = false;
   });

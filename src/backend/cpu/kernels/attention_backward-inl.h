@@ -68,14 +68,19 @@ void attention_backward_target(const AttentionBackward& a) {
   const BackwardHeadLayout head_layout(T, D);
   const BackwardTileLayout tile_layout(D);
   const int threads = omp_get_max_threads();
-  float* const head_base = align_to_line(a.scratch);
-  float* const tile_base = head_base + threads * head_layout.floats;
+  const auto scratch_in = [&](std::int64_t slot) {
+    return line_in(a.scratch.part(static_cast<int>(slot), threads));
+  };
+  const auto head_in = [&](std::int64_t slot) { return HeadArrays(head_layout, scratch_in(slot)); };
+  const auto tiles_of_thread = [&] {
+    return TileArrays(tile_layout, scratch_in(omp_get_thread_num()) + head_layout.floats);
+  };
 
   if (2 * heads > threads) {
     share_tasks(heads, [&](std::int64_t n) {
-      const std::int64_t b = n / a.H, h = n % a.H, thread = omp_get_thread_num();
-      const HeadArrays head(head_layout, head_base + thread * head_layout.floats);
-      const TileArrays tiles(tile_layout, tile_base + thread * tile_layout.floats);
+      const std::int64_t b = n / a.H, h = n % a.H;
+      const HeadArrays head = head_in(omp_get_thread_num());
+      const TileArrays tiles = tiles_of_thread();
       for (std::int64_t i = 0; i < query_tiles; ++i) pack_query_tile(a, b, h, i * kQueryTile, head);
       run_task(a, {b, h, true, true, 0, key_tiles, 0, query_tiles}, head, tiles);
     });
@@ -83,19 +88,18 @@ void attention_backward_target(const AttentionBackward& a) {
   }
 #pragma omp parallel num_threads(threads)
   {
-    const TileArrays tiles(tile_layout, tile_base + omp_get_thread_num() * tile_layout.floats);
+    const TileArrays tiles = tiles_of_thread();
 #pragma omp for schedule(static)
     for (std::int64_t n = 0; n < heads * query_tiles; ++n) {
       const std::int64_t slot = n / query_tiles;
-      pack_query_tile(a, slot / a.H, slot % a.H, n % query_tiles * kQueryTile,
-                      {head_layout, head_base + slot * head_layout.floats});
+      pack_query_tile(a, slot / a.H, slot % a.H, n % query_tiles * kQueryTile, head_in(slot));
     }
     // The tasks with the most products first: dkeys' first key tiles, then dquery's last query
     // tiles.
 #pragma omp for schedule(dynamic, 1)
     for (std::int64_t n = 0; n < heads * 2 * key_tiles; ++n) {
       const std::int64_t slot = n % heads, part = n / heads, b = slot / a.H, h = slot % a.H;
-      const HeadArrays head(head_layout, head_base + slot * head_layout.floats);
+      const HeadArrays head = head_in(slot);
       if (part < key_tiles) {
         run_task(a, {b, h, false, true, part, part + 1, 0, query_tiles}, head, tiles);
         continue;

@@ -156,12 +156,11 @@ void attention_target(const Attention& a) {
   const std::int64_t T = a.T, C = a.C, D = C / a.H, heads = a.B * a.H;
   const std::int64_t tiles = (T + kQueryTile - 1) / kQueryTile;
   const ForwardLayout layout(T, D);
-  float* const base = align_to_line(a.scratch);
   const int threads = omp_get_max_threads();
   // Four tasks per thread, so that those who have the short ones of the causal triangle can help.
   const std::int64_t cuts = std::clamp<std::int64_t>(4 * threads / heads, 1, tiles);
   const auto run_task = [&](std::int64_t task) {
-    const ForwardScratch s(layout, base + omp_get_thread_num() * layout.floats);
+    const ForwardScratch s(layout, line_in(a.scratch.part(omp_get_thread_num(), threads)));
     const std::int64_t cut = task % cuts, b = task / cuts / a.H, h = task / cuts % a.H;
     const std::int64_t first = cut * tiles / cuts, last = (cut + 1) * tiles / cuts;
     const float* qkv = a.qkv + b * T * 3 * C + h * D;

@@ -90,8 +90,8 @@ struct BackwardTileLayout {
   }
 };
 
-// The first cache line inside scratch: the sizes below leave room for the shift.
-inline float* align_to_line(float* scratch) {
+// The first cache line inside a thread's scratch: its size leaves room for the shift.
+inline float* line_in(std::byte* scratch) {
   const auto address = reinterpret_cast<std::uintptr_t>(scratch);
   return reinterpret_cast<float*>((address + kLineBytes - 1) / kLineBytes * kLineBytes);
 }

@@ -155,7 +155,7 @@ TEST(Attention, ForwardWithoutLseGivesTheSameBits) {
               qkv.data(),
               with.data(),
               lse.data(),
-              scratch.data(),
+              scratch.whole(),
               test_dropout(true)};
   attention_fast(a);
   a.out = without.data();

@@ -44,7 +44,7 @@ class GuardedScratch {
       : offset_(offset),
         count_((bytes + 3) / 4),
         floats_(static_cast<std::size_t>(offset_ + count_ + kCanaries), kCanary) {}
-  float* data() { return floats_.data() + offset_; }
+  Scratch whole() { return {reinterpret_cast<std::byte*>(floats_.data() + offset_), 4 * count_}; }
   void expect_intact() const {
     for (std::int64_t n = 0; n < kCanaries; ++n) {
       ASSERT_EQ(floats_[static_cast<std::size_t>(offset_ + count_ + n)], kCanary);
@@ -87,12 +87,12 @@ AttentionResult run_attention(const AttentionShape& shape, const std::vector<flo
   const std::vector<float> qkv_in = shifted(qkv), dout_in = shifted(dout);
   std::vector<float> out = filled(B * T * C), lse = filled(B * H * T), dqkv = filled(B * T * 3 * C);
   forward(Attention{B, T, C, H, qkv_in.data() + offset, out.data() + offset, lse.data() + offset,
-                    scratch.data(), dropout});
+                    scratch.whole(), dropout});
   const std::vector<float> out_in = saved ? shifted(saved->out) : out;
   const std::vector<float> lse_in = saved ? shifted(saved->lse) : lse;
   backward(AttentionBackward{B, T, C, H, qkv_in.data() + offset, out_in.data() + offset,
                              lse_in.data() + offset, dout_in.data() + offset, dqkv.data() + offset,
-                             back_scratch.data(), dropout});
+                             back_scratch.whole(), dropout});
   scratch.expect_intact();
   back_scratch.expect_intact();
   const auto strip = [offset](const std::vector<float>& from) {

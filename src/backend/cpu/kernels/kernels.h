@@ -14,6 +14,8 @@
 
 #include <cstdint>
 
+#include "backend/cpu/scratch.h"
+
 namespace snug::cpu {
 
 // Where a dropout mask comes from: element e of a site keeps its value when word e % 4 of
@@ -116,7 +118,7 @@ struct Attention {
   const float* qkv;  // (B, T, 3C): q, k, v one after the other, heads within each
   float* out;        // (B, T, C)
   float* lse;        // (B, H, T), log of the sum of exp(scaled scores); may be null (evaluation)
-  float* scratch;    // attention_scratch_bytes() bytes
+  Scratch scratch;   // attention_scratch_bytes()
   Dropout dropout;
 };
 
@@ -127,7 +129,7 @@ struct AttentionBackward {
   const float* lse;
   const float* dout;  // (B, T, C)
   float* dqkv;        // (B, T, 3C), written
-  float* scratch;     // attention_backward_scratch_bytes() bytes
+  Scratch scratch;    // attention_backward_scratch_bytes()
   Dropout dropout;
 };
 

@@ -269,7 +269,13 @@ void copy_block(const float* from, std::int64_t from_stride, float* to, std::int
 void pack_a(const Lines& a, std::int64_t first, std::int64_t count, std::int64_t k,
             std::int64_t depth, std::byte* panel) noexcept {
   if (!a.k_along_stride) {
-    pack_a_lines(a.data + first * a.stride + k, a.stride, count, depth, panel);
+    // So much at a time stays in the first-level cache, though its lines are written in turns.
+    constexpr std::int64_t kSomeBlocks = 2, kSomeTerms = kSomeBlocks * kBlockDepth;
+    for (; depth > 0; depth -= kSomeTerms, k += kSomeTerms) {
+      pack_a_lines(a.data + first * a.stride + k, a.stride, count, std::min(depth, kSomeTerms),
+                   panel);
+      panel += kSomeBlocks * kPanelBlockBytes;
+    }
     return;
   }
   for (; depth > 0; depth -= kBlockDepth, k += kBlockDepth, panel += kPanelBlockBytes) {

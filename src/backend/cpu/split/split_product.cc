@@ -22,8 +22,10 @@ namespace {
 constexpr std::int64_t kChunkBlocks = 8, kSmallChunkBlocks = 16;
 constexpr std::int64_t kSectionBlocks = 24, kSectionPanels = 16;
 constexpr std::int64_t kGroupPanels = 8;
-// Of B, for which half of a second-level cache is enough.
+// Of what is held packed, for which half of a second-level cache is enough.
 constexpr std::int64_t kSmallBlocks = 192;
+// Of each thread, for which a relay is worth its start.
+constexpr std::int64_t kRelayBlocks = 4;
 
 // The contraction in blocks of up to 32 terms, none of them across the end of a sequence.
 class Blocks {
@@ -56,8 +58,9 @@ class Blocks {
 
 // Every thread packs what it needs of A and B by itself: to take what another core has packed would
 // cost more than to pack it again. It has a rectangle of C, or, in a relay, a part of the
-// contraction: the first thread adds its terms to the first row of panels and passes it on to the
-// second. A weight's gradient goes that way, since each thread has its sequences in its cache.
+// contraction: the first thread adds its terms to the first row (or column) of panels and passes it
+// on to the second. A weight's gradient goes that way, since each thread has its sequences in its
+// cache. In a relay the operand with fewer panels is held packed while the other passes by.
 struct Division {
   int threads;
   std::int64_t row_panels, column_panels, blocks;
@@ -71,24 +74,24 @@ struct Division {
            blocks * most_columns() <= kSmallBlocks;
   }
   std::int64_t chunk_blocks() const { return small() || relay ? kSmallChunkBlocks : kChunkBlocks; }
-  // Columns that are passed on at once: few enough for the last thread to start soon.
-  std::int64_t leg_columns() const {
-    return ceil_div(column_panels, ceil_div(16 * threads, row_panels));
+  bool holds_a() const { return relay && row_panels < column_panels; }
+  std::int64_t held_panels() const { return std::min(row_panels, column_panels); }
+  std::int64_t passing_panels() const { return std::max(row_panels, column_panels); }
+  // Held panels that are passed on at once: few enough for the last thread to start soon.
+  std::int64_t leg_panels() const {
+    return ceil_div(held_panels(), ceil_div(16 * threads, passing_panels()));
   }
   std::int64_t relay_blocks() const { return ceil_div(blocks, threads); }
+  bool relay_possible() const {
+    return threads > 1 && blocks >= kRelayBlocks * threads && passing_panels() >= 2 * threads &&
+           held_panels() <= kSectionPanels && relay_blocks() <= kSectionBlocks &&
+           held_panels() * relay_blocks() <= kSmallBlocks;
+  }
   std::int64_t a_bytes() const {
-    return (relay ? relay_blocks() : std::min(blocks, chunk_blocks())) * kPanelBlockBytes;
+    const std::int64_t panels = holds_a() ? row_panels : 1;
+    return panels * (relay ? relay_blocks() : std::min(blocks, chunk_blocks())) * kPanelBlockBytes;
   }
 };
-
-// Room for what a thread packs of A and B, whatever the division, and no less than any product with
-// fewer rows or terms needs: cut elsewhere, a sequence's short last block may come on top.
-std::int64_t thread_bytes(const SplitProduct& p) {
-  const std::int64_t extra = p.sequence % kBlockDepth == 0 ? 0 : 1;
-  const std::int64_t blocks = std::min(Blocks(p).count() + extra, kSectionBlocks);
-  const std::int64_t panels = std::min(ceil_div(p.n, kPanelWidth), kSectionPanels);
-  return (panels + 1) * blocks * kPanelBlockBytes;
-}
 
 Division divide(const SplitProduct& p, int threads) {
   Division d;
@@ -108,10 +111,21 @@ Division divide(const SplitProduct& p, int threads) {
     least = cost;
     d.row_parts = parts, d.column_parts = threads / parts;
   }
-  d.relay = p.accumulate && threads > 1 && d.blocks >= 4 * threads && d.row_panels >= 2 * threads &&
-            d.column_panels <= kSectionPanels && d.relay_blocks() <= kSectionBlocks &&
-            d.column_panels * d.relay_blocks() <= kSmallBlocks;
+  d.relay = p.accumulate && d.relay_possible();
   return d;
+}
+
+// Room for what a thread packs of A and B, and no less than any product with fewer rows or terms
+// needs: cut elsewhere, a sequence's short last block may come on top.
+std::int64_t thread_bytes(const SplitProduct& p, int threads) {
+  const Division d = divide(p, threads);
+  const std::int64_t extra = p.sequence % kBlockDepth == 0 ? 0 : 1;
+  // With fewer terms, what is a relay may be none.
+  const std::int64_t most = d.relay ? kRelayBlocks * threads : d.blocks + extra;
+  const std::int64_t panels = std::min(d.column_panels, kSectionPanels) + 1;
+  const std::int64_t blocks = panels * std::min(most, kSectionBlocks);
+  const std::int64_t in_relay = d.relay ? (d.held_panels() + 1) * (d.relay_blocks() + extra) : 0;
+  return std::max(blocks, in_relay) * kPanelBlockBytes;
 }
 
 std::int64_t lines_of(std::int64_t panel, std::int64_t lines) {
@@ -175,18 +189,34 @@ class Worker {
 
   void run_relay(Relay& relay, int thread) {
     const Range mine = part_of(d_.blocks, thread, d_.threads);
-    pack_section({0, d_.column_panels}, mine);
     std::int64_t legs = 0;
-    for (std::int64_t row = 0; row < d_.row_panels; ++row) {
-      pack_a_panel(mine, row);
-      for_each_part(columns_, d_.leg_columns(), [&](const Range& columns) {
-        ++legs;
-        if (thread > 0) relay.wait_for(thread - 1, legs);
+    const auto run_leg = [&](const Range& rows, const Range& columns) {
+      ++legs;
+      if (thread > 0) relay.wait_for(thread - 1, legs);
+      for (std::int64_t row = rows.first; row < rows.end; ++row) {
+        const std::byte* a = a_ + (d_.holds_a() ? row * mine.count() * kPanelBlockBytes : 0);
         for_each_part(mine, d_.chunk_blocks(), [&](const Range& chunk) {
-          const std::byte* a = a_ + (chunk.first - mine.first) * kPanelBlockBytes;
-          multiply_packed_row(a, chunk, row, columns);
+          multiply_packed_row(a + (chunk.first - mine.first) * kPanelBlockBytes, chunk, row,
+                              columns);
         });
-        relay.pass_on(thread, legs);
+      }
+      relay.pass_on(thread, legs);
+    };
+    const Range all_rows{0, d_.row_panels}, all_columns{0, d_.column_panels};
+    if (d_.holds_a()) {
+      for (std::int64_t row = 0; row < d_.row_panels; ++row) {
+        pack_a_panel(mine, row, a_ + row * mine.count() * kPanelBlockBytes);
+      }
+      for_each_part(all_columns, 1, [&](const Range& column) {
+        pack_section(column, mine);
+        for_each_part(all_rows, d_.leg_panels(), [&](const Range& rows) { run_leg(rows, column); });
+      });
+    } else {
+      pack_section(all_columns, mine);
+      for_each_part(all_rows, 1, [&](const Range& row) {
+        pack_a_panel(mine, row.first, a_);
+        for_each_part(all_columns, d_.leg_panels(),
+                      [&](const Range& columns) { run_leg(row, columns); });
       });
     }
   }
@@ -257,14 +287,14 @@ class Worker {
     });
   }
 
-  void pack_a_panel(const Range& chunk, std::int64_t row) const {
+  void pack_a_panel(const Range& chunk, std::int64_t row, std::byte* to) const {
     for_each_run(chunk, [&](std::int64_t k, std::int64_t depth, std::int64_t block) {
-      pack_a(p_.a, row * kPanelWidth, lines_of(row, p_.m), k, depth, a_ + block * kPanelBlockBytes);
+      pack_a(p_.a, row * kPanelWidth, lines_of(row, p_.m), k, depth, to + block * kPanelBlockBytes);
     });
   }
 
   void multiply_row(const Range& chunk, std::int64_t row) const {
-    pack_a_panel(chunk, row);
+    pack_a_panel(chunk, row, a_);
     multiply_packed_row(a_, chunk, row, columns_);
   }
 
@@ -299,10 +329,10 @@ SplitProduct split_product(const GemmShape& s) {
 }
 
 std::int64_t split_scratch_bytes(const SplitProduct& product, int threads) {
-  return threads * thread_bytes(product);
+  return threads * thread_bytes(product, threads);
 }
 
-bool run_split_product(const SplitProduct& product, std::byte* scratch) {
+bool run_split_product(const SplitProduct& product, const Scratch& scratch) {
   if (product.k <= 0 || product.offset % kBlockDepth != 0) {
     throw InternalError("a split product of no terms, or from the midst of a block");
   }
@@ -317,7 +347,7 @@ bool run_split_product(const SplitProduct& product, std::byte* scratch) {
     const int part = omp_get_thread_num();
     if (part == 0) whole_team = omp_get_num_threads() == threads;
     const Range columns = part_of(d.column_panels, part / d.row_parts, d.column_parts);
-    Worker worker(product, d, scratch + part * thread_bytes(product));
+    Worker worker(product, d, scratch.part(part, threads));
     if (d.relay) {
       worker.run_relay(relay, part);
     } else if (d.small()) {

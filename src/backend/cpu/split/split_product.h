@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backend/cpu/gemm.h"
+#include "backend/cpu/scratch.h"
 #include "backend/cpu/split/panels.h"
 
 namespace snug::cpu {
@@ -28,6 +29,6 @@ std::int64_t split_scratch_bytes(const SplitProduct& product, int threads);
 
 // Spread over OpenMP's threads; false when they were fewer than asked for, and C is not done.
 // `scratch` is aligned to 64 bytes.
-[[nodiscard]] bool run_split_product(const SplitProduct& product, std::byte* scratch);
+[[nodiscard]] bool run_split_product(const SplitProduct& product, const Scratch& scratch);
 
 }  // namespace snug::cpu

@@ -23,7 +23,7 @@ void run_in(const SplitProduct& p, std::int64_t scratch_bytes) {
   Values before(floats + 64, NAN);
   std::fill(before.begin() + static_cast<std::ptrdiff_t>(floats), before.end(), 7.0f);
   const Array scratch(before, 0);
-  ASSERT_TRUE(run_split_product(p, reinterpret_cast<std::byte*>(scratch.data())));
+  ASSERT_TRUE(run_split_product(p, {reinterpret_cast<std::byte*>(scratch.data()), scratch_bytes}));
   for (std::size_t i = floats; i < before.size(); ++i) ASSERT_EQ(scratch.data()[i], 7.0f);
 }
 
