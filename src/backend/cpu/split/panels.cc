@@ -62,47 +62,6 @@ HWY_INLINE void store_pairs(__m512 lower, __m512 upper, std::byte* at) {
   _mm512_store_si512(at + 2 * kPieceBytes, paired(l.x2, u.x2));
 }
 
-HWY_INLINE void store_zeros(std::byte* at) {
-  store_pairs(_mm512_setzero_ps(), _mm512_setzero_ps(), at);
-}
-
-// One row of A's blocks from one line with k contiguous.
-void pack_a_line(const float* x, std::int64_t depth, std::byte* row) {
-  for (; depth >= kBlockDepth; depth -= kBlockDepth, x += kBlockDepth, row += kPanelBlockBytes) {
-    store_pairs(_mm512_loadu_ps(x), _mm512_loadu_ps(x + kTile), row);
-  }
-  if (depth > 0) {
-    store_pairs(_mm512_maskz_loadu_ps(first_lanes(depth), x),
-                _mm512_maskz_loadu_ps(first_lanes(depth - kTile), x + kTile), row);
-  }
-}
-
-// A panel of A from `count` lines with k contiguous.
-void pack_a_lines(const float* x, std::int64_t stride, std::int64_t count, std::int64_t depth,
-                  std::byte* panel) {
-  for (std::int64_t i = 0; i < count; ++i)
-    pack_a_line(x + i * stride, depth, panel + i * kLineBytes);
-  for (std::int64_t i = count; i < kPanelWidth; ++i) {
-    for (std::int64_t k = 0; k < depth; k += kBlockDepth) {
-      store_zeros(panel + k / kBlockDepth * kPanelBlockBytes + i * kLineBytes);
-    }
-  }
-}
-
-// One block of B from `depth` rows of terms with `count` lines side by side.
-void pack_b_block(const float* x, std::int64_t stride, std::int64_t count, std::int64_t depth,
-                  std::byte* block) {
-  for (std::int64_t half = 0; half < 2; ++half, x += kTile, count -= kTile) {
-    const __mmask16 lanes = first_lanes(count);
-    for (std::int64_t j = 0; j < kTile; ++j, block += kLineBytes) {
-      const bool lower = j < depth, upper = j + kTile < depth;
-      store_pairs(_mm512_maskz_loadu_ps(lower ? lanes : 0, lower ? x + j * stride : x),
-                  _mm512_maskz_loadu_ps(upper ? lanes : 0, upper ? x + (j + kTile) * stride : x),
-                  block);
-    }
-  }
-}
-
 __m512 low_pairs(__m512 a, __m512 b) {
   return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
 }
@@ -152,20 +111,124 @@ void prefetch_rows(const float* x, std::int64_t stride) {
   }
 }
 
+HWY_INLINE __m512 load_row(const PackingSource& s, std::int64_t row, int half) {
+  const bool there = row < s.rows;
+  return _mm512_maskz_loadu_ps(there ? s.lanes[half] : 0,
+                               s.x + (there ? row * s.stride + half * kTile : 0));
+}
+
+// A row of A makes a line of its tiles. In B, rows j and j + 16 make one of each of its two tiles.
+template <Operand kOperand, bool kWhole>
+HWY_INLINE void pack_line(const PackingSource& s, std::int64_t line, std::byte* block) {
+  const bool is_a = kOperand == Operand::kA;
+  const int half = static_cast<int>(line / kTile);
+  const std::int64_t first = is_a ? line : line % kTile, second = is_a ? line : first + kTile;
+  const int first_half = is_a ? 0 : half, second_half = is_a ? 1 : half;
+  std::byte* to = block + line * kLineBytes;
+  if constexpr (kWhole) {
+    store_pairs(_mm512_loadu_ps(s.x + first * s.stride + first_half * kTile),
+                _mm512_loadu_ps(s.x + second * s.stride + second_half * kTile), to);
+  } else {
+    store_pairs(load_row(s, first, first_half), load_row(s, second, second_half), to);
+  }
+}
+
+template <Operand kOperand>
+HWY_INLINE void pack_lines(const PackingSource& s, std::int64_t first, std::int64_t end,
+                           std::byte* block) {
+  if (s.is_whole) {
+    for (std::int64_t i = first; i < end; ++i) pack_line<kOperand, true>(s, i, block);
+  } else {
+    for (std::int64_t i = first; i < end; ++i) pack_line<kOperand, false>(s, i, block);
+  }
+}
+
+HWY_INLINE void pack_lines_of(const PanelBlock& b, const PackingSource& s, std::int64_t first,
+                              std::int64_t end) {
+  b.operand == Operand::kA ? pack_lines<Operand::kA>(s, first, end, b.to)
+                           : pack_lines<Operand::kB>(s, first, end, b.to);
+}
+
+const float* start_of(const PanelBlock& b) {
+  return b.lines.data +
+         (b.lines.k_along_stride ? b.k * b.lines.stride + b.first : b.first * b.lines.stride + b.k);
+}
+
+// Rows of memory are not the rows wanted.
+bool is_across(const PanelBlock& b) { return (b.operand == Operand::kA) == b.lines.k_along_stride; }
+
+constexpr std::int64_t kTilesAcross = 4;  // of a block
+
+// One of the block's four tiles, into its place in a block of 32 x 32 floats.
+HWY_INLINE void transpose_tile_of(const PanelBlock& b, std::int64_t tile, float* to) {
+  const std::int64_t rows = b.lines.k_along_stride ? b.depth : b.count;
+  const std::int64_t columns = b.lines.k_along_stride ? b.count : b.depth;
+  const std::int64_t i = tile / 2 * kTile, j = tile % 2 * kTile;
+  const bool there = i < rows && j < columns;
+  transpose_tile(start_of(b) + (there ? i * b.lines.stride + j : 0), b.lines.stride,
+                 there ? rows - i : 0, columns - j, to + j * kPanelWidth + i);
+}
+
+PackingSource source_of(const PanelBlock& b, const float* transposed) {
+  if (is_across(b)) return {transposed, kPanelWidth, kPanelWidth, {0xffff, 0xffff}, true};
+  const std::int64_t rows = b.operand == Operand::kA ? b.count : b.depth;
+  const std::int64_t columns = b.operand == Operand::kA ? b.depth : b.count;
+  return {start_of(b),
+          b.lines.stride,
+          rows,
+          {first_lanes(columns), first_lanes(columns - kTile)},
+          rows == kPanelWidth && columns == kPanelWidth};
+}
+
+void prefetch_block_after(const PanelBlock& b) {
+  if (!b.lines.k_along_stride || b.k + 2 * kBlockDepth > b.lines.terms) return;
+  prefetch_rows(start_of(b) + kBlockDepth * b.lines.stride, b.lines.stride);
+}
+
 struct alignas(64) SquareBlock {
   float values[kPanelWidth * kPanelWidth];
 };
 
-void transpose_block(const float* from, std::int64_t stride, std::int64_t rows,
-                     std::int64_t columns, SquareBlock& to) {
-  for (std::int64_t i = 0; i < kPanelWidth; i += kTile) {
-    for (std::int64_t j = 0; j < kPanelWidth; j += kTile) {
-      const bool there = i < rows && j < columns;
-      transpose_tile(there ? from + i * stride + j : from, stride, there ? rows - i : 0,
-                     columns - j, to.values + j * kPanelWidth + i);
+}  // namespace
+
+// The queue's work, for the loop below that does it in between. Lines -4 to -1 of a block are its
+// tiles to be transposed, lines 0 to 31 those to be packed.
+struct PackingSteps {
+  static bool empty(const PackingQueue& q) { return q.block_ == q.count_; }
+
+  static void start(PackingQueue& q) {
+    if (empty(q)) {
+      q.block_ = q.count_ = 0;
+      return;
     }
+    const PanelBlock& block = q.blocks_[q.block_];
+    q.source_ = source_of(block, q.transposed_.data());
+    q.line_ = is_across(block) ? -kTilesAcross : 0;
+    prefetch_block_after(block);
   }
-}
+
+  // Up to so many lines of the block under way.
+  static HWY_INLINE void step(PackingQueue& q, std::int64_t lines) {
+    const PanelBlock& block = q.blocks_[q.block_];
+    if (q.line_ < 0) {
+      transpose_tile_of(block, q.line_ + kTilesAcross, q.transposed_.data());
+      ++q.line_;
+      return;
+    }
+    const std::int64_t end = std::min(q.line_ + lines, kPanelWidth);
+    pack_lines_of(block, q.source_, q.line_, end);
+    q.line_ = end;
+    if (end < kPanelWidth) return;
+    ++q.block_;
+    start(q);
+  }
+
+  static HWY_INLINE void fill_gap(PackingQueue& q) {
+    if (!empty(q)) step(q, q.lines_per_gap_);
+  }
+};
+
+namespace {
 
 // ldtilecfg's operand: eight tiles of 16 rows of 64 bytes.
 struct alignas(64) TileShapes {
@@ -202,23 +265,32 @@ void multiply_tiles() {
 // The intrinsics that load tiles do not tell the compiler that they read memory.
 void finish_stores() { asm volatile("" ::: "memory"); }
 
-void add_products(const std::byte* a, const std::byte* b, std::int64_t blocks) {
+constexpr std::int64_t kGaps = 6;  // of two blocks' products
+
+void add_products(const std::byte* a, const std::byte* b, std::int64_t blocks,
+                  PackingQueue& queue) {
   finish_stores();
   for (std::int64_t i = 0; i < blocks; ++i) {
     const std::byte *x = a + i * kPanelBlockBytes, *y = b + i * kPanelBlockBytes;
     load_a(piece_of(x, 0));
     load_b(piece_of(y, 2));
     multiply_tiles();
+    PackingSteps::fill_gap(queue);
     load_b(piece_of(y, 1));
     multiply_tiles();
+    PackingSteps::fill_gap(queue);
     load_a(piece_of(x, 1));
     multiply_tiles();
+    PackingSteps::fill_gap(queue);
     load_b(piece_of(y, 0));
     multiply_tiles();
+    PackingSteps::fill_gap(queue);
     load_a(piece_of(x, 2));
     multiply_tiles();
+    PackingSteps::fill_gap(queue);
     load_a(piece_of(x, 0));
     multiply_tiles();
+    PackingSteps::fill_gap(queue);
   }
 }
 
@@ -266,43 +338,28 @@ void copy_block(const float* from, std::int64_t from_stride, float* to, std::int
 
 }  // namespace
 
-void pack_a(const Lines& a, std::int64_t first, std::int64_t count, std::int64_t k,
-            std::int64_t depth, std::byte* panel) noexcept {
-  if (!a.k_along_stride) {
-    // So much at a time stays in the first-level cache, though its lines are written in turns.
-    constexpr std::int64_t kSomeBlocks = 2, kSomeTerms = kSomeBlocks * kBlockDepth;
-    for (; depth > 0; depth -= kSomeTerms, k += kSomeTerms) {
-      pack_a_lines(a.data + first * a.stride + k, a.stride, count, std::min(depth, kSomeTerms),
-                   panel);
-      panel += kSomeBlocks * kPanelBlockBytes;
-    }
-    return;
+void pack(const PanelBlock& block) noexcept {
+  prefetch_block_after(block);
+  SquareBlock transposed;
+  if (is_across(block)) {
+    for (std::int64_t i = 0; i < kTilesAcross; ++i) transpose_tile_of(block, i, transposed.values);
   }
-  for (; depth > 0; depth -= kBlockDepth, k += kBlockDepth, panel += kPanelBlockBytes) {
-    const float* x = a.data + k * a.stride + first;
-    if (k + 2 * kBlockDepth <= a.terms) prefetch_rows(x + kBlockDepth * a.stride, a.stride);
-    SquareBlock square;
-    transpose_block(x, a.stride, std::min(depth, kBlockDepth), count, square);
-    pack_a_lines(square.values, kPanelWidth, kPanelWidth, kBlockDepth, panel);
-  }
+  pack_lines_of(block, source_of(block, transposed.values), 0, kPanelWidth);
 }
 
-void pack_b(const Lines& b, std::int64_t first, std::int64_t count, std::int64_t k,
-            std::int64_t depth, std::byte* block) noexcept {
-  if (b.k_along_stride) {
-    const float* x = b.data + k * b.stride + first;
-    if (k + 2 * kBlockDepth <= b.terms) prefetch_rows(x + kBlockDepth * b.stride, b.stride);
-    pack_b_block(x, b.stride, count, depth, block);
-    return;
-  }
-  const float* x = b.data + first * b.stride + k;
-  SquareBlock square;
-  transpose_block(x, b.stride, count, depth, square);
-  pack_b_block(square.values, kPanelWidth, kPanelWidth, kBlockDepth, block);
+void PackingQueue::spread_over(std::int64_t multiplications) noexcept {
+  const auto lines = static_cast<std::int64_t>(count_) * (kPanelWidth + kTilesAcross);
+  const std::int64_t gaps = kGaps * multiplications;
+  lines_per_gap_ = (lines + gaps - 1) / gaps;
+  PackingSteps::start(*this);
+}
+
+void PackingQueue::finish() noexcept {
+  while (!PackingSteps::empty(*this)) PackingSteps::step(*this, kPanelWidth);
 }
 
 void multiply_panels(const std::byte* a, const std::byte* b, std::int64_t blocks,
-                     const PanelTarget& target) noexcept {
+                     const PanelTarget& target, PackingQueue& queue) noexcept {
   constexpr std::int64_t kBlockRow = kPanelWidth * sizeof(float);
   const bool whole = target.rows == kPanelWidth && target.columns == kPanelWidth;
   const std::int64_t row_bytes = target.stride * static_cast<std::int64_t>(sizeof(float));
@@ -314,7 +371,7 @@ void multiply_panels(const std::byte* a, const std::byte* b, std::int64_t blocks
     } else {
       zero_sums();
     }
-    add_products(a, b, blocks);
+    add_products(a, b, blocks, queue);
     store_sums(target.c, row_bytes);
     return;
   }
@@ -326,7 +383,7 @@ void multiply_panels(const std::byte* a, const std::byte* b, std::int64_t blocks
     copy_block(target.bias, 0, sums.values, kPanelWidth, part);
   }
   load_sums(sums.values, kBlockRow);
-  add_products(a, b, blocks);
+  add_products(a, b, blocks, queue);
   store_sums(sums.values, kBlockRow);
   copy_block(sums.values, kPanelWidth, target.c, target.stride, part);
 }
@@ -348,16 +405,11 @@ TileRegisters::~TileRegisters() { give_tiles_back(); }
 
 namespace snug::cpu {
 
-void pack_a(const Lines&, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-            std::byte*) noexcept {
-  std::abort();
-}
-void pack_b(const Lines&, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-            std::byte*) noexcept {
-  std::abort();
-}
-void multiply_panels(const std::byte*, const std::byte*, std::int64_t,
-                     const PanelTarget&) noexcept {
+void pack(const PanelBlock&) noexcept { std::abort(); }
+void PackingQueue::spread_over(std::int64_t) noexcept { std::abort(); }
+void PackingQueue::finish() noexcept { std::abort(); }
+void multiply_panels(const std::byte*, const std::byte*, std::int64_t, const PanelTarget&,
+                     PackingQueue&) noexcept {
   std::abort();
 }
 TileRegisters::TileRegisters() noexcept { std::abort(); }

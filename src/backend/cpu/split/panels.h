@@ -6,6 +6,7 @@
 // 2^-24 of the product, as much as rounding it to float may cost (docs/decisions/0012).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,17 +23,51 @@ struct Lines {
   const float* data;
   std::int64_t stride;
   bool k_along_stride = false;
-  std::int64_t terms =
-      0;  // of k, all there are: with k along the stride the next are fetched ahead
+  std::int64_t terms = 0;  // of k; with k along the stride the next ones are fetched ahead
 };
 
-// A panel of A, aligned to 64 bytes: lines [first, first + count), at most 32, of terms
-// [k, k + depth). What is missing of its last block is zero.
-void pack_a(const Lines& a, std::int64_t first, std::int64_t count, std::int64_t k,
-            std::int64_t depth, std::byte* panel) noexcept;
-// One block of a panel of B over the same, with depth at most 32.
-void pack_b(const Lines& b, std::int64_t first, std::int64_t count, std::int64_t k,
-            std::int64_t depth, std::byte* block) noexcept;
+enum class Operand : std::uint8_t { kA, kB };
+
+// One block of a panel, to be packed: lines [first, first + count) of terms [k, k + depth), at most
+// 32 of each. What is missing becomes zero.
+struct PanelBlock {
+  Operand operand;
+  Lines lines;
+  std::int64_t first, count, k, depth;
+  std::byte* to;  // kPanelBlockBytes, aligned to 64
+};
+void pack(const PanelBlock& block) noexcept;
+
+// A block as it is packed: rows of 32 floats, of A its lines, of B its terms.
+struct PackingSource {
+  const float* x;
+  std::int64_t stride, rows;
+  std::uint16_t lanes[2];  // that are there of a row's two halves, a bit each
+  bool is_whole;           // all rows and lanes are there
+};
+
+// Blocks that are packed line by line while panels are multiplied: AMX leaves the vector units
+// idle.
+class PackingQueue {
+ public:
+  static constexpr std::size_t kMostBlocks = 24;
+
+  // Into an empty queue, or one that has only been added to.
+  void add(const PanelBlock& block) noexcept { blocks_[count_++] = block; }
+  // All of it, a part in each of the next so many multiplications of a block of A with one of B.
+  void spread_over(std::int64_t multiplications) noexcept;
+  // What is not packed yet; the queue is empty then.
+  void finish() noexcept;
+
+ private:
+  friend struct PackingSteps;
+
+  std::array<PanelBlock, kMostBlocks> blocks_;
+  std::size_t count_ = 0, block_ = 0;
+  std::int64_t line_ = 0, lines_per_gap_ = 0;
+  PackingSource source_{};  // of the block under way
+  alignas(64) std::array<float, kPanelWidth * kBlockDepth> transposed_;
+};
 
 // Where a product of two panels goes: the upper left rows x columns of it.
 struct PanelTarget {
@@ -51,6 +86,6 @@ class TileRegisters {
   TileRegisters& operator=(const TileRegisters&) = delete;
 };
 void multiply_panels(const std::byte* a, const std::byte* b, std::int64_t blocks,
-                     const PanelTarget& target) noexcept;
+                     const PanelTarget& target, PackingQueue& queue) noexcept;
 
 }  // namespace snug::cpu

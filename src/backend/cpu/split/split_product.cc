@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <utility>
 
 #include "backend/cpu/kernels/chunks.h"
 #include "backend/cpu/task_shares.h"
@@ -16,9 +17,8 @@ namespace snug::cpu {
 namespace {
 
 // Sizes that change speed but no bits: an element's sum runs through the blocks in order, whatever
-// they are grouped into. A's panel of a chunk stays in cache while B's pass by; so does what a
-// group of rows has of C, which is read and written once per chunk. A section is what is packed of
-// B at once.
+// they are grouped into. A section is what is held packed of B; a chunk, what is multiplied with it
+// of A at a time. What a group of rows has of C stays in cache from chunk to chunk.
 constexpr std::int64_t kChunkBlocks = 8, kSmallChunkBlocks = 16;
 constexpr std::int64_t kSectionBlocks = 24, kSectionPanels = 16;
 constexpr std::int64_t kGroupPanels = 8;
@@ -60,7 +60,8 @@ class Blocks {
 // cost more than to pack it again. It has a rectangle of C, or, in a relay, a part of the
 // contraction: the first thread adds its terms to the first row (or column) of panels and passes it
 // on to the second. A weight's gradient goes that way, since each thread has its sequences in its
-// cache. In a relay the operand with fewer panels is held packed while the other passes by.
+// cache. In a relay the operand with fewer panels is held packed while the other passes by; else B
+// is. Of what passes by, the next panel is packed while AMX multiplies the one before.
 struct Division {
   int threads;
   std::int64_t row_panels, column_panels, blocks;
@@ -87,9 +88,9 @@ struct Division {
            held_panels() <= kSectionPanels && relay_blocks() <= kSectionBlocks &&
            held_panels() * relay_blocks() <= kSmallBlocks;
   }
-  std::int64_t a_bytes() const {
-    const std::int64_t panels = holds_a() ? row_panels : 1;
-    return panels * (relay ? relay_blocks() : std::min(blocks, chunk_blocks())) * kPanelBlockBytes;
+  // Blocks in one of the two panels that take turns: one is multiplied, the other packed.
+  std::int64_t passing_blocks() const {
+    return relay ? relay_blocks() : std::min(blocks, chunk_blocks());
   }
 };
 
@@ -122,9 +123,10 @@ std::int64_t thread_bytes(const SplitProduct& p, int threads) {
   const std::int64_t extra = p.sequence % kBlockDepth == 0 ? 0 : 1;
   // With fewer terms, what is a relay may be none.
   const std::int64_t most = d.relay ? kRelayBlocks * threads : d.blocks + extra;
-  const std::int64_t panels = std::min(d.column_panels, kSectionPanels) + 1;
-  const std::int64_t blocks = panels * std::min(most, kSectionBlocks);
-  const std::int64_t in_relay = d.relay ? (d.held_panels() + 1) * (d.relay_blocks() + extra) : 0;
+  const std::int64_t section =
+      std::min(d.column_panels, kSectionPanels) * std::min(most, kSectionBlocks);
+  const std::int64_t blocks = section + 2 * std::min(most, kSmallChunkBlocks);
+  const std::int64_t in_relay = d.relay ? (d.held_panels() + 2) * (d.relay_blocks() + extra) : 0;
   return std::max(blocks, in_relay) * kPanelBlockBytes;
 }
 
@@ -176,9 +178,13 @@ class Relay {
 // One thread's part of a product.
 class Worker {
  public:
-  // `scratch` is the thread's own: A's panel of a chunk, then B's section.
+  // `scratch` is the thread's own: two panels that take turns, then what is held.
   Worker(const SplitProduct& product, const Division& division, std::byte* scratch)
-      : p_(product), d_(division), blocks_(product), a_(scratch), b_(scratch + d_.a_bytes()) {}
+      : p_(product),
+        d_(division),
+        blocks_(product),
+        passing_{scratch, scratch + d_.passing_blocks() * kPanelBlockBytes},
+        held_(scratch + 2 * d_.passing_blocks() * kPanelBlockBytes) {}
 
   void run(const Range& rows, const Range& columns) {
     for_each_part(columns, kSectionPanels, [&](const Range& some_columns) {
@@ -187,57 +193,94 @@ class Worker {
     });
   }
 
-  void run_relay(Relay& relay, int thread) {
-    const Range mine = part_of(d_.blocks, thread, d_.threads);
-    std::int64_t legs = 0;
-    const auto run_leg = [&](const Range& rows, const Range& columns) {
-      ++legs;
-      if (thread > 0) relay.wait_for(thread - 1, legs);
-      for (std::int64_t row = rows.first; row < rows.end; ++row) {
-        const std::byte* a = a_ + (d_.holds_a() ? row * mine.count() * kPanelBlockBytes : 0);
-        for_each_part(mine, d_.chunk_blocks(), [&](const Range& chunk) {
-          multiply_packed_row(a + (chunk.first - mine.first) * kPanelBlockBytes, chunk, row,
-                              columns);
-        });
-      }
-      relay.pass_on(thread, legs);
-    };
-    const Range all_rows{0, d_.row_panels}, all_columns{0, d_.column_panels};
-    if (d_.holds_a()) {
-      for (std::int64_t row = 0; row < d_.row_panels; ++row) {
-        pack_a_panel(mine, row, a_ + row * mine.count() * kPanelBlockBytes);
-      }
-      for_each_part(all_columns, 1, [&](const Range& column) {
-        pack_section(column, mine);
-        for_each_part(all_rows, d_.leg_panels(), [&](const Range& rows) { run_leg(rows, column); });
-      });
-    } else {
-      pack_section(all_columns, mine);
-      for_each_part(all_rows, 1, [&](const Range& row) {
-        pack_a_panel(mine, row.first, a_);
-        for_each_part(all_columns, d_.leg_panels(),
-                      [&](const Range& columns) { run_leg(row, columns); });
-      });
-    }
-  }
-
   // `rows`: the shares of all threads, those with the same columns in one group.
   void run_small(TaskShares& rows, int part, const Range& columns) {
     pack_section(columns, {0, d_.blocks});
     rows.work(part, [&](std::int64_t task) {
-      for_each_part(section_, d_.chunk_blocks(),
-                    [&](const Range& chunk) { multiply_row(chunk, task % d_.row_panels); });
+      for_each_part(section_, d_.chunk_blocks(), [&](const Range& chunk) {
+        multiply_soon({task % d_.row_panels, chunk});
+      });
     });
+    multiply_last();
+  }
+
+  void run_relay(Relay& relay, int thread) {
+    const Range mine = part_of(d_.blocks, thread, d_.threads);
+    d_.holds_a() ? hold_a(mine) : pack_section({0, d_.column_panels}, mine);
+    std::int64_t legs = 0;
+    pack_passing(0, mine, passing_[0]);
+    for (std::int64_t panel = 0; panel < d_.passing_panels(); ++panel) {
+      const bool is_last = panel + 1 == d_.passing_panels();
+      if (!is_last) queue_passing(panel + 1, mine, passing_[1]);
+      for_each_part({0, d_.held_panels()}, d_.leg_panels(), [&](const Range& held) {
+        ++legs;
+        if (thread > 0) relay.wait_for(thread - 1, legs);
+        multiply_leg(mine, panel, held);
+        relay.pass_on(thread, legs);
+      });
+      queue_.finish();
+      std::swap(passing_[0], passing_[1]);
+    }
   }
 
  private:
+  // A row of panels of C, and the terms that are to be added to it.
+  struct Step {
+    std::int64_t row;
+    Range chunk;
+  };
+
   void run_section(const Range& rows, const Range& columns, const Range& section) {
     pack_section(columns, section);
     for_each_part(rows, kGroupPanels, [&](const Range& group) {
       for_each_part(section, d_.chunk_blocks(), [&](const Range& chunk) {
-        for (std::int64_t row = group.first; row < group.end; ++row) multiply_row(chunk, row);
+        for (std::int64_t row = group.first; row < group.end; ++row) multiply_soon({row, chunk});
       });
     });
+    multiply_last();
+  }
+
+  // Packs A's panel for `next` while the step before it is multiplied.
+  void multiply_soon(const Step& next) {
+    if (has_step_) {
+      for_each_a(next.chunk, next.row, passing_[1], [&](const PanelBlock& b) { queue_.add(b); });
+      queue_.spread_over(step_.chunk.count() * columns_.count());
+      multiply_last();
+      std::swap(passing_[0], passing_[1]);
+    } else {
+      for_each_a(next.chunk, next.row, passing_[0], [](const PanelBlock& b) { pack(b); });
+    }
+    step_ = next;
+    has_step_ = true;
+  }
+
+  void multiply_last() {
+    if (!has_step_) return;
+    multiply_row(passing_[0], step_.chunk, step_.row, columns_);
+    queue_.finish();
+    has_step_ = false;
+  }
+
+  // fn(PanelBlock) for every block of a panel of A, packed side by side from `to` on.
+  template <class Fn>
+  void for_each_a(const Range& chunk, std::int64_t row, std::byte* to, Fn&& fn) const {
+    for (std::int64_t i = chunk.first; i < chunk.end; ++i, to += kPanelBlockBytes) {
+      const Blocks::Block block = blocks_.at(i);
+      fn(PanelBlock{Operand::kA, p_.a, row * kPanelWidth, lines_of(row, p_.m), block.k, block.depth,
+                    to});
+    }
+  }
+  PanelBlock block_of_b(std::int64_t i, std::int64_t column, std::byte* to) const {
+    const Blocks::Block block = blocks_.at(i);
+    return {Operand::kB, p_.b, column * kPanelWidth, lines_of(column, p_.n), block.k,
+            block.depth, to};
+  }
+
+  void hold_a(const Range& mine) {
+    for (std::int64_t row = 0; row < d_.row_panels; ++row) {
+      for_each_a(mine, row, held_ + row * mine.count() * kPanelBlockBytes,
+                 [](const PanelBlock& b) { pack(b); });
+    }
   }
 
   void pack_section(const Range& columns, const Range& section) {
@@ -249,72 +292,78 @@ class Worker {
   // B is packed chunk after chunk, within one panel after panel.
   std::byte* packed_b(const Range& chunk, std::int64_t column) const {
     const std::int64_t before = (chunk.first - section_.first) * columns_.count();
-    return b_ + (before + (column - columns_.first) * chunk.count()) * kPanelBlockBytes;
-  }
-
-  // fn(k, depth, block of the chunk) for every run of neighbouring terms in a chunk: one, unless
-  // sequences end within it that are no multiple of 32.
-  template <class Fn>
-  void for_each_run(const Range& chunk, Fn&& fn) const {
-    for (std::int64_t i = chunk.first; i < chunk.end;) {
-      const std::int64_t first = i;
-      const std::int64_t k = blocks_.at(i).k;
-      std::int64_t depth = 0;
-      while (i < chunk.end && depth % kBlockDepth == 0 && blocks_.at(i).k == k + depth) {
-        depth += blocks_.at(i++).depth;
-      }
-      fn(k, depth, first - chunk.first);
-    }
+    return held_ + (before + (column - columns_.first) * chunk.count()) * kPanelBlockBytes;
   }
 
   void pack_b_chunk(const Range& chunk) const {
-    for_each_run(chunk, [&](std::int64_t k, std::int64_t depth, std::int64_t block) {
-      const auto pack = [&](std::int64_t done, std::int64_t column) {
-        std::byte* to = packed_b(chunk, column) + (block + done / kBlockDepth) * kPanelBlockBytes;
-        pack_b(p_.b, column * kPanelWidth, lines_of(column, p_.n), k + done,
-               std::min(depth - done, kBlockDepth), to);
-      };
-      // In the order of memory.
-      if (p_.b.k_along_stride) {
-        for (std::int64_t done = 0; done < depth; done += kBlockDepth) {
-          for (std::int64_t c = columns_.first; c < columns_.end; ++c) pack(done, c);
-        }
-      } else {
-        for (std::int64_t c = columns_.first; c < columns_.end; ++c) {
-          for (std::int64_t done = 0; done < depth; done += kBlockDepth) pack(done, c);
-        }
+    const auto pack_one = [&](std::int64_t i, std::int64_t column) {
+      pack(block_of_b(i, column, packed_b(chunk, column) + (i - chunk.first) * kPanelBlockBytes));
+    };
+    // In the order of memory.
+    if (p_.b.k_along_stride) {
+      for (std::int64_t i = chunk.first; i < chunk.end; ++i) {
+        for (std::int64_t c = columns_.first; c < columns_.end; ++c) pack_one(i, c);
+      }
+    } else {
+      for (std::int64_t c = columns_.first; c < columns_.end; ++c) {
+        for (std::int64_t i = chunk.first; i < chunk.end; ++i) pack_one(i, c);
+      }
+    }
+  }
+
+  // In a relay: panel `panel` of the operand that passes by.
+  template <class Fn>
+  void for_each_passing(std::int64_t panel, const Range& mine, std::byte* to, Fn&& fn) const {
+    if (!d_.holds_a()) return for_each_a(mine, panel, to, fn);
+    for (std::int64_t i = mine.first; i < mine.end; ++i, to += kPanelBlockBytes) {
+      fn(block_of_b(i, panel, to));
+    }
+  }
+  void pack_passing(std::int64_t panel, const Range& mine, std::byte* to) const {
+    for_each_passing(panel, mine, to, [](const PanelBlock& b) { pack(b); });
+  }
+  void queue_passing(std::int64_t panel, const Range& mine, std::byte* to) {
+    for_each_passing(panel, mine, to, [&](const PanelBlock& b) { queue_.add(b); });
+    queue_.spread_over(mine.count() * d_.held_panels());
+  }
+
+  void multiply_leg(const Range& mine, std::int64_t panel, const Range& held) {
+    for_each_part(mine, d_.chunk_blocks(), [&](const Range& chunk) {
+      const std::byte* passing = passing_[0] + (chunk.first - mine.first) * kPanelBlockBytes;
+      if (!d_.holds_a()) return multiply_row(passing, chunk, panel, held);
+      for (std::int64_t row = held.first; row < held.end; ++row) {
+        const std::int64_t before = row * mine.count() + chunk.first - mine.first;
+        multiply_blocks(held_ + before * kPanelBlockBytes, passing, chunk, row, panel);
       }
     });
   }
 
-  void pack_a_panel(const Range& chunk, std::int64_t row, std::byte* to) const {
-    for_each_run(chunk, [&](std::int64_t k, std::int64_t depth, std::int64_t block) {
-      pack_a(p_.a, row * kPanelWidth, lines_of(row, p_.m), k, depth, to + block * kPanelBlockBytes);
-    });
-  }
-
-  void multiply_row(const Range& chunk, std::int64_t row) const {
-    pack_a_panel(chunk, row, a_);
-    multiply_packed_row(a_, chunk, row, columns_);
-  }
-
-  void multiply_packed_row(const std::byte* a, const Range& chunk, std::int64_t row,
-                           const Range& columns) const {
-    const bool add = chunk.first > 0 || p_.accumulate;
+  void multiply_row(const std::byte* a, const Range& chunk, std::int64_t row,
+                    const Range& columns) {
     for (std::int64_t column = columns.first; column < columns.end; ++column) {
-      const float* bias = !add && p_.bias != nullptr ? p_.bias + column * kPanelWidth : nullptr;
-      multiply_panels(a, packed_b(chunk, column), chunk.count(),
-                      {p_.c + row * kPanelWidth * p_.n + column * kPanelWidth, p_.n,
-                       lines_of(row, p_.m), lines_of(column, p_.n), add, bias});
+      multiply_blocks(a, packed_b(chunk, column), chunk, row, column);
     }
+  }
+
+  void multiply_blocks(const std::byte* a, const std::byte* b, const Range& chunk, std::int64_t row,
+                       std::int64_t column) {
+    const bool add = chunk.first > 0 || p_.accumulate;
+    const float* bias = !add && p_.bias != nullptr ? p_.bias + column * kPanelWidth : nullptr;
+    multiply_panels(a, b, chunk.count(),
+                    {p_.c + row * kPanelWidth * p_.n + column * kPanelWidth, p_.n,
+                     lines_of(row, p_.m), lines_of(column, p_.n), add, bias},
+                    queue_);
   }
 
   const SplitProduct& p_;
   const Division& d_;
   const Blocks blocks_;
-  std::byte* const a_;
-  std::byte* const b_;
+  std::byte* passing_[2];
+  std::byte* const held_;
   Range columns_{}, section_{};
+  Step step_{};
+  bool has_step_ = false;
+  PackingQueue queue_;
 };
 
 }  // namespace
