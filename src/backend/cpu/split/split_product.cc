@@ -83,10 +83,11 @@ struct Division {
     return ceil_div(held_panels(), ceil_div(16 * threads, passing_panels()));
   }
   std::int64_t relay_blocks() const { return ceil_div(blocks, threads); }
-  bool relay_possible() const {
-    return threads > 1 && blocks >= kRelayBlocks * threads && passing_panels() >= 2 * threads &&
-           held_panels() <= kSectionPanels && relay_blocks() <= kSectionBlocks &&
-           held_panels() * relay_blocks() <= kSmallBlocks;
+  // Of each thread, 0 where C is too small for a relay.
+  std::int64_t most_relay_blocks() const {
+    const bool enough = threads > 1 && passing_panels() >= 2 * threads;
+    if (!enough || held_panels() > kSectionPanels) return 0;
+    return std::min(kSectionBlocks, kSmallBlocks / held_panels());
   }
   // Blocks in one of the two panels that take turns: one is multiplied, the other packed.
   std::int64_t passing_blocks() const {
@@ -112,7 +113,8 @@ Division divide(const SplitProduct& p, int threads) {
     least = cost;
     d.row_parts = parts, d.column_parts = threads / parts;
   }
-  d.relay = p.accumulate && d.relay_possible();
+  d.relay = p.accumulate && d.blocks >= kRelayBlocks * threads &&
+            d.relay_blocks() <= d.most_relay_blocks();
   return d;
 }
 
@@ -121,12 +123,13 @@ Division divide(const SplitProduct& p, int threads) {
 std::int64_t thread_bytes(const SplitProduct& p, int threads) {
   const Division d = divide(p, threads);
   const std::int64_t extra = p.sequence % kBlockDepth == 0 ? 0 : 1;
-  // With fewer terms, what is a relay may be none.
+  // With fewer terms, what is a relay may be none, and what is none may be one.
   const std::int64_t most = d.relay ? kRelayBlocks * threads : d.blocks + extra;
   const std::int64_t section =
       std::min(d.column_panels, kSectionPanels) * std::min(most, kSectionBlocks);
   const std::int64_t blocks = section + 2 * std::min(most, kSmallChunkBlocks);
-  const std::int64_t in_relay = d.relay ? (d.held_panels() + 2) * (d.relay_blocks() + extra) : 0;
+  const std::int64_t relay_blocks = std::min(d.relay_blocks() + extra, d.most_relay_blocks());
+  const std::int64_t in_relay = p.accumulate ? (d.held_panels() + 2) * relay_blocks : 0;
   return std::max(blocks, in_relay) * kPanelBlockBytes;
 }
 

@@ -164,6 +164,34 @@ TEST_F(SplitProductTest, SumsOverSequencesMayBeSpreadOverCalls) {
   }
 }
 
+// Scratch is booked for the whole batch; with fewer sequences another way of dividing may be taken.
+TEST_F(SplitProductTest, FewerTermsNeedNoMoreScratch) {
+  const std::int64_t T = 33, m = 150, most = 80;
+  for (const std::int64_t n : {20, 90, 250}) {
+    const Array a(normal_values(most * T * m, 1), 0), b(normal_values(most * T * n, 2), 0);
+    const auto gradient = [&](std::int64_t sequences) {
+      SplitProduct p = split_product(
+          {.m = m, .n = n, .k = sequences * T, .transpose_a = true, .accumulate = true});
+      p.sequence = T;
+      p.a.data = a.data(), p.b.data = b.data();
+      return p;
+    };
+    for (const std::int64_t sequences : {1, 3, 6, 11, 23, 24, 25, 40, 60, 80}) {
+      SCOPED_TRACE(::testing::Message() << "n " << n << ", " << sequences << " sequences");
+      Values by_one;
+      for (const int threads : {1, 2, 3}) {
+        const ThreadCount count(threads);
+        const Array c(Values(static_cast<std::size_t>(m * n)), 0);
+        SplitProduct p = gradient(sequences);
+        p.c = c.data();
+        run_in(p, split_scratch_bytes(gradient(most), threads));
+        if (threads == 1) by_one = c.values();
+        expect_same_bits(c.values(), by_one, "c");
+      }
+    }
+  }
+}
+
 // Very large and very small numbers, as far as bfloat16's exponent goes down.
 TEST_F(SplitProductTest, KeepsTheRangeOfFloat) {
   const GemmShape s{.m = 2, .n = 2, .k = 2, .transpose_b = true};
