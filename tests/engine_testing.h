@@ -74,9 +74,11 @@ inline Config small_config() {
 class SmallRun {
  public:
   // `token_count` random tokens: a few hundred can be learnt by heart, thousands cannot.
-  explicit SmallRun(const Config& config, std::int64_t token_count = 5000)
+  // `tight`: ops are granted no more scratch than they booked.
+  explicit SmallRun(const Config& config, std::int64_t token_count = 5000, bool tight = false)
       : config_(config),
         plan_(plan_training(config, config.vocab_size, cpu::use_threads(config.threads))) {
+    if (tight) tighten_scratch();
     const TokenFileNeeds needs{config.vocab_size, config.block_size};
     for (const char* name : {"train.bin", "val.bin"}) {
       write_tokens(folder_.path(name), token_count, config.vocab_size, name[0]);
@@ -104,6 +106,15 @@ class SmallRun {
   }
 
  private:
+  void tighten_scratch() {
+    for (std::size_t p = 0; p < plan_->program.phases.size(); ++p) {
+      const std::vector<Op>& ops = plan_->program.phases[p].ops;
+      for (std::size_t o = 0; o < ops.size(); ++o) {
+        plan_->plan.scratch[p][o].byte_count = align_up(ops[o].scratch_bytes, kTensorAlignment);
+      }
+    }
+  }
+
   Config config_;
   TemporaryFolder folder_;
   std::unique_ptr<RunPlan> plan_;

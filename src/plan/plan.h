@@ -24,11 +24,11 @@ struct PlanStep {
 
 // What an op is granted: at least what it booked.
 struct ScratchPlace {
-  std::int64_t offset = 0, byte_count = 0;
+  std::int64_t offset = -1, byte_count = 0;
 };
 
 struct Plan {
-  std::vector<std::int64_t> tensor_offset;                // per tensor
+  std::vector<std::int64_t> tensor_offset;         // per tensor
   std::vector<std::vector<ScratchPlace>> scratch;  // per phase, per op
   std::int64_t arena_bytes = 0;
   std::int64_t lower_bound_bytes = 0;     // most bytes alive at once: no packing can need less

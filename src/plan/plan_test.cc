@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include "base/error.h"
@@ -238,9 +239,58 @@ TEST(Plan, VerifierSeesAnOverlapAndAnEscape) {
   Plan escaped = plan;
   escaped.arena_bytes -= kTensorAlignment;
   EXPECT_THROW(verify_plan(program, escaped), InternalError);
+  Plan forgotten = plan, greedy = plan;
+  for (std::vector<ScratchPlace>& of_phase : forgotten.scratch) {
+    for (ScratchPlace& place : of_phase) place = {};
+  }
+  EXPECT_THROW(verify_plan(program, forgotten), InternalError);
+  for (std::vector<ScratchPlace>& of_phase : greedy.scratch) {
+    for (ScratchPlace& place : of_phase) place.byte_count *= 1000;
+  }
+  EXPECT_THROW(verify_plan(program, greedy), InternalError);
   // Everything at byte 0: whatever is alive together now overlaps.
   for (std::int64_t& offset : plan.tensor_offset) offset = offset < 0 ? offset : 0;
   EXPECT_THROW(verify_plan(program, plan), InternalError);
+}
+
+// One phase whose ops have so much scratch, and a tensor of so many bytes each that is alive in its
+// op alone.
+Program program_with_scratch(const std::vector<std::array<std::int64_t, 2>>& scratch_and_tensor) {
+  Program program;
+  Phase phase{}, without_ops{};
+  phase.kind = PhaseKind::kEvaluate;
+  without_ops.kind = PhaseKind::kSave;
+  for (const auto& [scratch, bytes] : scratch_and_tensor) {
+    const auto id = static_cast<TensorId>(program.tensors.size());
+    program.tensors.push_back({"t", {bytes}, DType::kU8});
+    Op op{OpKind::kZero, "op", {}, {id}};
+    op.scratch_bytes = scratch;
+    phase.ops.push_back(op);
+  }
+  program.phases = {phase, without_ops};
+  return program;
+}
+
+TEST(Plan, OpsOfAPhaseShareScratchWhereThatIsFree) {
+  const Program program = program_with_scratch({{64, 640}, {0, 64}, {256, 640}, {128, 640}});
+  const Plan plan = make_plan(program);
+  verify_plan(program, plan);
+  EXPECT_EQ(plan.arena_bytes, 896);
+  const std::vector<ScratchPlace>& places = plan.scratch[0];
+  for (const std::size_t op : {0, 2, 3}) {
+    EXPECT_EQ(places[op].offset, places[0].offset);
+    EXPECT_EQ(places[op].byte_count, 256);
+  }
+  EXPECT_EQ(places[1].byte_count, 0);
+}
+
+TEST(Plan, NoByteIsSpentOnSharedScratch) {
+  const Program program = program_with_scratch({{64, 1024}, {256, 128}});
+  const Plan plan = make_plan(program);
+  verify_plan(program, plan);
+  EXPECT_EQ(plan.arena_bytes, 1088);
+  EXPECT_EQ(plan.scratch[0][0].byte_count, 64);
+  EXPECT_EQ(plan.scratch[0][1].byte_count, 256);
 }
 
 TEST(Plan, RefusesTensorsTouchedOutsideTheirLifetime) {

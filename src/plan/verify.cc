@@ -17,10 +17,11 @@ std::string name_of_block(const Program& program, const Block& block) {
   return "scratch of " + phase.ops[static_cast<std::size_t>(block.op)].label;
 }
 
-std::int64_t offset_of_block(const Plan& plan, const Block& block) {
-  if (block.tensor != kNoTensor) return plan.tensor_offset[static_cast<std::size_t>(block.tensor)];
-  return plan.scratch[static_cast<std::size_t>(block.phase)][static_cast<std::size_t>(block.op)]
-      .offset;
+ScratchPlace place_of(const Plan& plan, const Block& block) {
+  if (block.tensor != kNoTensor) {
+    return {plan.tensor_offset[static_cast<std::size_t>(block.tensor)], block.bytes};
+  }
+  return plan.scratch[static_cast<std::size_t>(block.phase)][static_cast<std::size_t>(block.op)];
 }
 
 struct Range {
@@ -46,12 +47,16 @@ void verify_plan(const Program& program, const Plan& plan) {
   const std::vector<Block> blocks = live_blocks(program);
   std::vector<Range> ranges;
   for (const Block& block : blocks) {
-    const std::int64_t begin = offset_of_block(plan, block);
-    if (begin < 0 || begin % kTensorAlignment != 0 || begin + block.bytes > plan.arena_bytes) {
+    const auto [begin, bytes] = place_of(plan, block);
+    if (begin < 0 || begin % kTensorAlignment != 0 || begin + bytes > plan.arena_bytes) {
       throw InternalError(fmt::format("the plan puts '{}' at byte {} of {}",
                                       name_of_block(program, block), begin, plan.arena_bytes));
     }
-    ranges.push_back({begin, begin + block.bytes, &block});
+    if (bytes < block.bytes) {
+      throw InternalError(fmt::format("the plan grants '{}' {} of {} bytes",
+                                      name_of_block(program, block), bytes, block.bytes));
+    }
+    ranges.push_back({begin, begin + bytes, &block});
   }
   for (std::int32_t step = 0; step < static_cast<std::int32_t>(plan.steps.size()); ++step) {
     std::vector<Range> alive;

@@ -96,7 +96,7 @@ struct Op {
   std::int64_t head_count = 0;       // attention ops
   double weight_decay = 0;           // kAdamW
   std::int64_t parameter_index = 0;  // kAdamW: keys the rounding of 16-bit moments
-  std::int64_t scratch_bytes = 0;    // booked by the plan, granted at bind, alive for this op only
+  std::int64_t scratch_bytes = 0;    // booked by the plan, granted at bind, kept for this op only
 };
 
 enum class PhaseKind : std::uint8_t {

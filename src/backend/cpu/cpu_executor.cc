@@ -50,13 +50,14 @@ LinearCalls CpuExecutor::prepare_linear(const Phase& phase, const Op& op) {
     return calls;
   }
   calls.tiling = linear_tiling(op, T, threads);
+  std::int64_t scratch_bytes = 0;  // of one product
   for_each_tile(0, T, T, calls.tiling.tile_rows, [&](std::int64_t row, std::int64_t rows) {
     Gemm& gemm = gemms_.get(linear_shape(program_, op, rows, calls.tiling.one_thread));
     gemm.prepare(calls.tiling.one_thread ? threads : 1);
     (row == 0 ? calls.whole : calls.last) = &gemm;
-    calls.scratch_bytes = std::max(calls.scratch_bytes, gemm.scratch_bytes());
+    scratch_bytes = std::max(scratch_bytes, gemm.scratch_bytes());
   });
-  require_scratch(op, calls.scratch_bytes * (calls.tiling.one_thread ? threads : 1));
+  require_scratch(op, scratch_bytes * (calls.tiling.one_thread ? threads : 1));
   return calls;
 }
 

@@ -19,7 +19,6 @@ struct LinearCalls {
   LinearTiling tiling{};
   const Gemm* whole = nullptr;
   const Gemm* last = nullptr;
-  std::int64_t scratch_bytes = 0;  // of one slot
 };
 
 class CpuExecutor : public Executor {

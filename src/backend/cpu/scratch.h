@@ -11,10 +11,9 @@ struct Scratch {
   std::byte* data = nullptr;
   std::int64_t byte_count = 0;
 
-  std::byte* part(int thread, int threads) const {
-    constexpr std::int64_t kLine = 64;  // no two parts share a cache line if data begins on one
-    return data + thread * (byte_count / threads / kLine * kLine);
-  }
+  // Whole cache lines: no two parts share one if data begins on one.
+  std::int64_t part_bytes(int threads) const { return byte_count / threads / 64 * 64; }
+  std::byte* part(int thread, int threads) const { return data + thread * part_bytes(threads); }
   float* floats() const { return reinterpret_cast<float*>(data); }
 };
 

@@ -90,7 +90,8 @@ struct BackwardTileLayout {
   }
 };
 
-// The first cache line inside a thread's scratch: its size leaves room for the shift.
+// The first cache line inside a thread's scratch. All parts shift alike, and behind the last one
+// there is room for that.
 inline float* line_in(std::byte* scratch) {
   const auto address = reinterpret_cast<std::uintptr_t>(scratch);
   return reinterpret_cast<float*>((address + kLineBytes - 1) / kLineBytes * kLineBytes);

@@ -55,29 +55,54 @@ HWY_INLINE void pack_rows(const Rows& rows, float scale, std::int64_t padded_D,
   }
 }
 
-// to[d * kWidth + r] = scale * from[r * stride + d] for four rows r and all d < D.
+#if HWY_TARGET != HWY_SCALAR
+// v's groups of four lanes, `step` floats apart.
+template <class D>
+HWY_INLINE void store_fours(D d, hn::Vec<D> v, std::int64_t step, float* to) {
+  constexpr std::int64_t kFours = hn::MaxLanes(D()) / 4;
+  if constexpr (kFours == 1) {
+    hn::StoreU(v, d, to);
+  } else {
+    const hn::Half<D> half;
+    store_fours(half, hn::LowerHalf(half, v), step, to);
+    store_fours(half, hn::UpperHalf(half, v), step, to + kFours / 2 * step);
+  }
+}
+
+// to[n * kWidth + r] = scale * from[r * stride + n] for four rows r and one vector of n.
+template <std::int64_t kWidth, class D>
+HWY_INLINE void transpose_vectors(D d, const float* HWY_RESTRICT from, std::int64_t stride,
+                                  float scale, float* HWY_RESTRICT to) {
+  const hn::Repartition<double, D> dd;
+  const auto factor = hn::Set(d, scale);
+  const auto row0 = hn::Mul(hn::LoadU(d, from), factor);
+  const auto row1 = hn::Mul(hn::LoadU(d, from + stride), factor);
+  const auto row2 = hn::Mul(hn::LoadU(d, from + 2 * stride), factor);
+  const auto row3 = hn::Mul(hn::LoadU(d, from + 3 * stride), factor);
+  const auto low01 = hn::BitCast(dd, hn::InterleaveLower(d, row0, row1));
+  const auto low23 = hn::BitCast(dd, hn::InterleaveLower(d, row2, row3));
+  const auto high01 = hn::BitCast(dd, hn::InterleaveUpper(d, row0, row1));
+  const auto high23 = hn::BitCast(dd, hn::InterleaveUpper(d, row2, row3));
+  const auto store = [&](auto columns, std::int64_t n) HWY_ATTR {
+    store_fours(d, hn::BitCast(d, columns), 4 * kWidth, to + n * kWidth);
+  };
+  store(hn::InterleaveLower(dd, low01, low23), 0);
+  store(hn::InterleaveUpper(dd, low01, low23), 1);
+  store(hn::InterleaveLower(dd, high01, high23), 2);
+  store(hn::InterleaveUpper(dd, high01, high23), 3);
+}
+#endif
+
+// to[n * kWidth + r] = scale * from[r * stride + n] for four rows r and all n < D.
 template <std::int64_t kWidth>
 HWY_INLINE void transpose_four_rows(const float* HWY_RESTRICT from, std::int64_t stride,
                                     std::int64_t D, float scale, float* HWY_RESTRICT to) {
   std::int64_t n = 0;
 #if HWY_TARGET != HWY_SCALAR
-  const hn::FixedTag<float, 4> d;
-  const hn::Repartition<double, decltype(d)> dd;
-  const auto factor = hn::Set(d, scale);
+  for (; n + kLanes <= D; n += kLanes)
+    transpose_vectors<kWidth>(FloatTag(), from + n, stride, scale, to + n * kWidth);
   for (; n + 4 <= D; n += 4) {
-    const auto row0 = hn::Mul(hn::LoadU(d, from + n), factor);
-    const auto row1 = hn::Mul(hn::LoadU(d, from + stride + n), factor);
-    const auto row2 = hn::Mul(hn::LoadU(d, from + 2 * stride + n), factor);
-    const auto row3 = hn::Mul(hn::LoadU(d, from + 3 * stride + n), factor);
-    const auto low01 = hn::BitCast(dd, hn::InterleaveLower(d, row0, row1));
-    const auto low23 = hn::BitCast(dd, hn::InterleaveLower(d, row2, row3));
-    const auto high01 = hn::BitCast(dd, hn::InterleaveUpper(d, row0, row1));
-    const auto high23 = hn::BitCast(dd, hn::InterleaveUpper(d, row2, row3));
-    float* column = to + n * kWidth;
-    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dd, low01, low23)), d, column);
-    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dd, low01, low23)), d, column + kWidth);
-    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dd, high01, high23)), d, column + 2 * kWidth);
-    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dd, high01, high23)), d, column + 3 * kWidth);
+    transpose_vectors<kWidth>(hn::FixedTag<float, 4>(), from + n, stride, scale, to + n * kWidth);
   }
 #endif
   for (; n < D; ++n)
@@ -90,6 +115,7 @@ template <std::int64_t kWidth>
 HWY_INLINE void pack_panels(const Rows& rows, float scale, float* HWY_RESTRICT to) {
   for (std::int64_t first = 0; first < rows.count; first += kWidth, to += rows.D * kWidth) {
     const std::int64_t present = std::min(kWidth, rows.count - first);
+    if (present < kWidth) std::fill_n(to, rows.D * kWidth, 0.0f);
     std::int64_t r = 0;
     while (kWidth >= 4 && r < kWidth && std::min(r, kWidth - 4) + 4 <= present) {
       r = std::min(r, kWidth - 4);
@@ -97,10 +123,9 @@ HWY_INLINE void pack_panels(const Rows& rows, float scale, float* HWY_RESTRICT t
                                   to + r);
       r += 4;
     }
-    for (; r < kWidth; ++r) {
+    for (; r < present; ++r) {
       const float* from = rows.data + (first + r) * rows.stride;
-      for (std::int64_t n = 0; n < rows.D; ++n)
-        to[n * kWidth + r] = r < present ? from[n] * scale : 0.0f;
+      for (std::int64_t n = 0; n < rows.D; ++n) to[n * kWidth + r] = from[n] * scale;
     }
   }
 }

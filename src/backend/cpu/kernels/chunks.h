@@ -13,7 +13,7 @@ namespace snug::cpu {
 // the time in which one core streams some 32K floats.
 constexpr std::int64_t kParallelWork = 1 << 15;
 
-// Elements of one range: 64 KiB of floats, small enough to spread evenly, large enough that the
+// Elements of one range: 32 KiB of floats, small enough to spread evenly, large enough that the
 // call into the instruction set's function is free. A multiple of 4, so that ranges of a sequence
 // begin on a Philox block.
 constexpr std::int64_t kChunk = 1 << 13;

@@ -50,11 +50,11 @@ struct PackingSource {
 // idle.
 class PackingQueue {
  public:
-  static constexpr std::size_t kMostBlocks = 24;
+  static constexpr std::int64_t kMostBlocks = 24;
 
   // Into an empty queue, or one that has only been added to.
   void add(const PanelBlock& block) noexcept { blocks_[count_++] = block; }
-  // All of it, a part in each of the next so many multiplications of a block of A with one of B.
+  // Most of it, a part in each of the next so many multiplications of a block of A with one of B.
   void spread_over(std::int64_t multiplications) noexcept;
   // What is not packed yet; the queue is empty then.
   void finish() noexcept;
@@ -62,7 +62,7 @@ class PackingQueue {
  private:
   friend struct PackingSteps;
 
-  std::array<PanelBlock, kMostBlocks> blocks_;
+  std::array<PanelBlock, static_cast<std::size_t>(kMostBlocks)> blocks_;
   std::size_t count_ = 0, block_ = 0;
   std::int64_t line_ = 0, lines_per_gap_ = 0;
   PackingSource source_{};  // of the block under way

@@ -8,130 +8,13 @@
 #include <atomic>
 #include <utility>
 
-#include "backend/cpu/kernels/chunks.h"
+#include "backend/cpu/split/division.h"
 #include "backend/cpu/task_shares.h"
 #include "base/error.h"
 #include "hwy/cache_control.h"
 
 namespace snug::cpu {
 namespace {
-
-// Sizes that change speed but no bits: an element's sum runs through the blocks in order, whatever
-// they are grouped into. A section is what is held packed of B; a chunk, what is multiplied with it
-// of A at a time. What a group of rows has of C stays in cache from chunk to chunk.
-constexpr std::int64_t kChunkBlocks = 8, kSmallChunkBlocks = 16;
-constexpr std::int64_t kSectionBlocks = 24, kSectionPanels = 16;
-constexpr std::int64_t kGroupPanels = 8;
-// Of what is held packed, for which half of a second-level cache is enough.
-constexpr std::int64_t kSmallBlocks = 192;
-// Of each thread, for which a relay is worth its start.
-constexpr std::int64_t kRelayBlocks = 4;
-
-// The contraction in blocks of up to 32 terms, none of them across the end of a sequence.
-class Blocks {
- public:
-  explicit Blocks(const SplitProduct& p)
-      : k_(p.k),
-        sequence_(p.sequence > 0 ? p.sequence : p.k),
-        offset_(p.offset),
-        per_sequence_(ceil_div(sequence_, kBlockDepth)) {
-    const std::int64_t end = k_ + offset_;
-    count_ = end / sequence_ * per_sequence_ + ceil_div(end % sequence_, kBlockDepth) -
-             offset_ / kBlockDepth;
-  }
-
-  std::int64_t count() const { return count_; }
-
-  struct Block {
-    std::int64_t k, depth;
-  };
-  Block at(std::int64_t index) const {
-    const std::int64_t i = index + offset_ / kBlockDepth;
-    const std::int64_t position = i % per_sequence_ * kBlockDepth;
-    const std::int64_t k = i / per_sequence_ * sequence_ + position - offset_;
-    return {k, std::min({kBlockDepth, sequence_ - position, k_ - k})};
-  }
-
- private:
-  std::int64_t k_, sequence_, offset_, per_sequence_, count_;
-};
-
-// Every thread packs what it needs of A and B by itself: to take what another core has packed would
-// cost more than to pack it again. It has a rectangle of C, or, in a relay, a part of the
-// contraction: the first thread adds its terms to the first row (or column) of panels and passes it
-// on to the second. A weight's gradient goes that way, since each thread has its sequences in its
-// cache. In a relay the operand with fewer panels is held packed while the other passes by; else B
-// is. Of what passes by, the next panel is packed while AMX multiplies the one before.
-struct Division {
-  int threads;
-  std::int64_t row_panels, column_panels, blocks;
-  int row_parts, column_parts;
-  bool relay;
-
-  std::int64_t most_columns() const { return ceil_div(column_panels, column_parts); }
-  // B stays packed from the first row to the last, and rows may go to any thread that has it.
-  bool small() const {
-    return blocks <= kSectionBlocks && most_columns() <= kSectionPanels &&
-           blocks * most_columns() <= kSmallBlocks;
-  }
-  std::int64_t chunk_blocks() const { return small() || relay ? kSmallChunkBlocks : kChunkBlocks; }
-  bool holds_a() const { return relay && row_panels < column_panels; }
-  std::int64_t held_panels() const { return std::min(row_panels, column_panels); }
-  std::int64_t passing_panels() const { return std::max(row_panels, column_panels); }
-  // Held panels that are passed on at once: few enough for the last thread to start soon.
-  std::int64_t leg_panels() const {
-    return ceil_div(held_panels(), ceil_div(16 * threads, passing_panels()));
-  }
-  std::int64_t relay_blocks() const { return ceil_div(blocks, threads); }
-  // Of each thread, 0 where C is too small for a relay.
-  std::int64_t most_relay_blocks() const {
-    const bool enough = threads > 1 && passing_panels() >= 2 * threads;
-    if (!enough || held_panels() > kSectionPanels) return 0;
-    return std::min(kSectionBlocks, kSmallBlocks / held_panels());
-  }
-  // Blocks in one of the two panels that take turns: one is multiplied, the other packed.
-  std::int64_t passing_blocks() const {
-    return relay ? relay_blocks() : std::min(blocks, chunk_blocks());
-  }
-};
-
-Division divide(const SplitProduct& p, int threads) {
-  Division d;
-  d.threads = threads;
-  d.row_panels = ceil_div(p.m, kPanelWidth);
-  d.column_panels = ceil_div(p.n, kPanelWidth);
-  d.blocks = Blocks(p).count();
-  std::int64_t least = 0;
-  // By rows, as other kernels divide, unless columns are better.
-  for (int parts = threads; parts >= 1; --parts) {
-    if (threads % parts != 0) continue;
-    const std::int64_t rows = ceil_div(d.row_panels, parts);
-    const std::int64_t columns = ceil_div(d.column_panels, threads / parts);
-    // In units of some 100 ns: packing a block of A, one of B, and multiplying the two.
-    const std::int64_t cost = 2 * rows + 3 * columns + 2 * rows * columns;
-    if (parts < threads && cost >= least) continue;
-    least = cost;
-    d.row_parts = parts, d.column_parts = threads / parts;
-  }
-  d.relay = p.accumulate && d.blocks >= kRelayBlocks * threads &&
-            d.relay_blocks() <= d.most_relay_blocks();
-  return d;
-}
-
-// Room for what a thread packs of A and B, and no less than any product with fewer rows or terms
-// needs: cut elsewhere, a sequence's short last block may come on top.
-std::int64_t thread_bytes(const SplitProduct& p, int threads) {
-  const Division d = divide(p, threads);
-  const std::int64_t extra = p.sequence % kBlockDepth == 0 ? 0 : 1;
-  // With fewer terms, what is a relay may be none, and what is none may be one.
-  const std::int64_t most = d.relay ? kRelayBlocks * threads : d.blocks + extra;
-  const std::int64_t section =
-      std::min(d.column_panels, kSectionPanels) * std::min(most, kSectionBlocks);
-  const std::int64_t blocks = section + 2 * std::min(most, kSmallChunkBlocks);
-  const std::int64_t relay_blocks = std::min(d.relay_blocks() + extra, d.most_relay_blocks());
-  const std::int64_t in_relay = p.accumulate ? (d.held_panels() + 2) * relay_blocks : 0;
-  return std::max(blocks, in_relay) * kPanelBlockBytes;
-}
 
 std::int64_t lines_of(std::int64_t panel, std::int64_t lines) {
   return std::min(kPanelWidth, lines - panel * kPanelWidth);
@@ -198,6 +81,7 @@ class Worker {
 
   // `rows`: the shares of all threads, those with the same columns in one group.
   void run_small(TaskShares& rows, int part, const Range& columns) {
+    if (columns.count() == 0) return;
     pack_section(columns, {0, d_.blocks});
     rows.work(part, [&](std::int64_t task) {
       for_each_part(section_, d_.chunk_blocks(), [&](const Range& chunk) {
@@ -381,7 +265,7 @@ SplitProduct split_product(const GemmShape& s) {
 }
 
 std::int64_t split_scratch_bytes(const SplitProduct& product, int threads) {
-  return threads * thread_bytes(product, threads);
+  return threads * blocks_to_book(product, threads) * kPanelBlockBytes;
 }
 
 bool run_split_product(const SplitProduct& product, const Scratch& scratch) {
@@ -390,6 +274,9 @@ bool run_split_product(const SplitProduct& product, const Scratch& scratch) {
   }
   const int threads = team_size();
   const Division d = divide(product, threads);
+  if (scratch.part_bytes(threads) < d.packed_blocks() * kPanelBlockBytes) {
+    throw InternalError("a split product needs more scratch than it is granted");
+  }
   TaskShares shares(d.row_panels * d.column_parts, threads, d.row_parts);
   Relay relay(threads);
   bool whole_team = true;

@@ -24,7 +24,8 @@ struct SplitProduct {
 // A product of that shape, without its operands' addresses.
 SplitProduct split_product(const GemmShape& shape);
 
-// Enough for every product of these sizes, or smaller m or k.
+// Enough for this product and for every one with fewer terms of the same sequences or, where it
+// does not accumulate, fewer rows.
 std::int64_t split_scratch_bytes(const SplitProduct& product, int threads);
 
 // Spread over OpenMP's threads; false when they were fewer than asked for, and C is not done.

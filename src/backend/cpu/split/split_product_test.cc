@@ -92,7 +92,7 @@ TEST_F(SplitProductTest, IsTheProductOfPositiveNumbers) {
   }
 }
 
-// The last two pass panels from thread to thread.
+// Few panels for many threads; relays that hold A or B, and gradients too large for one.
 TEST_F(SplitProductTest, ThreadsChangeNoBit) {
   struct Case {
     GemmShape shape;
@@ -103,15 +103,17 @@ TEST_F(SplitProductTest, ThreadsChangeNoBit) {
   };
   for (const auto& [s, sequence] :
        {Case{{.m = 300, .n = 70, .k = 200, .transpose_b = true}, 0},
-        Case{gradient(40, 700, 900), 100}, Case{gradient(800, 90, 1700), 100},
-        Case{gradient(130, 500, 500), 64}}) {
+        Case{{.m = 64, .n = 64, .k = 64, .transpose_b = true}, 0},
+        Case{{.m = 96, .n = 96, .k = 96}, 0}, Case{gradient(40, 700, 900), 100},
+        Case{gradient(800, 90, 1700), 100}, Case{gradient(130, 500, 500), 64},
+        Case{gradient(550, 600, 300), 64}}) {
     const Operands x = make_operands(s);
     Values one;
     {
       const ThreadCount scope(1);
       one = run(s, x, sequence);
     }
-    for (const int threads : {2, 3, 4, 12}) {
+    for (const int threads : {2, 3, 4, 5, 12, 20}) {
       const ThreadCount scope(threads);
       expect_same_bits(run(s, x, sequence), one, "c");
     }
@@ -166,8 +168,9 @@ TEST_F(SplitProductTest, SumsOverSequencesMayBeSpreadOverCalls) {
 
 // Scratch is booked for the whole batch; with fewer sequences another way of dividing may be taken.
 TEST_F(SplitProductTest, FewerTermsNeedNoMoreScratch) {
-  const std::int64_t T = 33, m = 150, most = 80;
-  for (const std::int64_t n : {20, 90, 250}) {
+  constexpr std::int64_t T = 33, m = 150;
+  // On two threads a relay of as much as it may have, and too much for one.
+  for (const auto& [most, n] : {std::pair{24, 20}, {24, 250}, {80, 20}, {80, 90}, {80, 250}}) {
     const Array a(normal_values(most * T * m, 1), 0), b(normal_values(most * T * n, 2), 0);
     const auto gradient = [&](std::int64_t sequences) {
       SplitProduct p = split_product(
@@ -177,6 +180,7 @@ TEST_F(SplitProductTest, FewerTermsNeedNoMoreScratch) {
       return p;
     };
     for (const std::int64_t sequences : {1, 3, 6, 11, 23, 24, 25, 40, 60, 80}) {
+      if (sequences > most) break;
       SCOPED_TRACE(::testing::Message() << "n " << n << ", " << sequences << " sequences");
       Values by_one;
       for (const int threads : {1, 2, 3}) {
