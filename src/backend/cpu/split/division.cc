@@ -83,7 +83,7 @@ std::int64_t blocks_to_book(const SplitProduct& p, int threads) {
   const bool always_relay = d.relay && relay_blocks <= d.most_relay_blocks();
   const std::int64_t most = always_relay ? kRelayBlocks * threads : blocks;
   const std::int64_t section =
-      std::min(d.column_panels, kSectionPanels) * std::min(most, kSectionBlocks);
+      std::min(d.most_columns(), kSectionPanels) * std::min(most, kSectionBlocks);
   const std::int64_t in_relay =
       (d.held_panels() + 2) * std::min(relay_blocks, d.most_relay_blocks());
   return std::max(section + 2 * std::min(most, kSmallChunkBlocks), p.accumulate ? in_relay : 0);

@@ -65,12 +65,12 @@ TEST(Division, WhatIsBookedIsEnoughForEveryPart) {
 }
 
 TEST(Division, WhatIsBookedIsEnoughForFewerRows) {
-  for (const int threads : {1, 2, 3, 5, 16}) {
+  for (const int threads : {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64}) {
     for (const std::int64_t n : {20, 65, 128, 512, 3072}) {
       for (const std::int64_t k : {65, 128, 512, 3072}) {
         const GemmShape shape{.m = 2048, .n = n, .k = k, .transpose_b = true};
         const std::int64_t booked = blocks_to_book(split_product(shape), threads);
-        for (std::int64_t m = 1; m <= shape.m; m = m * 3 / 2 + 1) {
+        for (std::int64_t m = 1; m <= shape.m; m += kPanelWidth) {
           GemmShape part = shape;
           part.m = m;
           ASSERT_LE(divide(split_product(part), threads).packed_blocks(), booked);
