@@ -64,12 +64,16 @@ void CheckpointStore::lock_out_dir() {
   lock_ = std::move(lock);
 }
 
-void CheckpointStore::check_writable() {
+void CheckpointStore::check_writable() try {
   out_.create();
   lock_out_dir();
   std::vector<std::string> ignored;  // the probe tells whether out_dir can be written
   out_.clean_up(ignored);
   out_.probe();
+} catch (const FileError& error) {
+  throw DeviceError(fmt::format(
+      "{}\ncheckpoints go to out_dir = '{}': make it writable or name another --out_dir",
+      error.what(), out_.path().string()));
 }
 
 void CheckpointStore::check_space(const CheckpointTensors& tensors) {
