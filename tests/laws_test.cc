@@ -304,6 +304,21 @@ TEST(Training, LearnsWhatCanBeLearned) {
   EXPECT_LT(last, 0.5 * first);
 }
 
+// Also more than there are panels, heads or sequences. Bits may depend on it (oneDNN), not more.
+TEST(Training, RunsOnAnyNumberOfThreads) {
+  Config config = small_config();
+  config.batch_size = 2;
+  config.gradient_accumulation_steps = 1;
+  config.dropout = 0;
+  double by_one = 0;
+  for (const std::int64_t threads : {1, 3, 5, 8, 20}) {
+    config.threads = threads;
+    const double last = first_and_last_losses(config)[1];
+    if (threads == 1) by_one = last;
+    EXPECT_NEAR(last, by_one, 0.02 * by_one) << threads;
+  }
+}
+
 TEST(Training, AbandonedIterationLeavesNoTrace) {
   Config config = small_config();
   split(config, 4, 3);
