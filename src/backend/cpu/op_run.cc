@@ -13,7 +13,8 @@ namespace snug::cpu {
 namespace {
 
 void fill_bytes(const TensorView& view, int value) {
-  for_each_chunk(view.byte_count(), [&](std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t kBytes = kChunk * static_cast<std::int64_t>(sizeof(float));
+  for_each_range(view.byte_count(), kBytes, 1, [&](std::int64_t begin, std::int64_t end) {
     std::memset(view.data + begin, value, static_cast<std::size_t>(end - begin));
   });
 }

@@ -124,18 +124,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace snug::cpu {
 
+constexpr std::int64_t kArrays = 4;  // weights, gradients and two moments: so much work an element
+
 HWY_EXPORT(adamw_range);
 HWY_EXPORT(adamw_bf16_range);
 HWY_EXPORT(square_block);
 
 void adamw_fast(const AdamW& op) noexcept {
-  for_each_chunk(op.count, [&](std::int64_t begin, std::int64_t end) {
+  for_each_range(op.count, kChunk, kArrays, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(adamw_range)(op, begin, end);
   });
 }
 
 void adamw_bf16_fast(const AdamWBf16& op) noexcept {
-  for_each_chunk(op.count, [&](std::int64_t begin, std::int64_t end) {
+  for_each_range(op.count, kChunk, kArrays, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(adamw_bf16_range)(op, begin, end);
   });
 }
