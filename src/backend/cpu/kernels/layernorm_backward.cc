@@ -14,7 +14,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace snug::cpu::HWY_NAMESPACE {
 
-// dx of rows [begin, end); with kSums, what they add to dgamma and dbeta goes to two rows of C sums.
+// dx of rows [begin, end); with kSums, what they add to dgamma and dbeta goes to two rows of C
+// sums.
 template <bool kSums>
 HWY_INLINE void backward_rows(const LayerNormBackward& op, std::int64_t begin, std::int64_t end,
                               float* gamma_sum, float* beta_sum) {

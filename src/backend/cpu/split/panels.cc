@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "backend/cpu/kernels/chunks.h"
 #include "hwy/base.h"
 
 // GCC 12 takes its own intrinsics' undefined operands for a mistake of their caller.
@@ -141,8 +142,7 @@ void pack(const PanelBlock& block) noexcept {
 
 void PackingQueue::spread_over(std::int64_t multiplications) noexcept {
   const auto lines = static_cast<std::int64_t>(count_) * (kPanelWidth + kTilesAcross);
-  const std::int64_t gaps = kGaps * multiplications;
-  lines_per_gap_ = (lines + gaps - 1) / gaps;
+  lines_per_gap_ = ceil_div(lines, kGaps * multiplications);
   PackingSteps::start(*this);
 }
 
