@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "backend/cpu/kernels/attention.h"
+#include "backend/cpu/kernels/attention/attention.h"
 
 namespace snug::cpu {
 namespace {

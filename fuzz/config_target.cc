@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "config/diagnostic.h"
 #include "config/fields.h"
-#include "config/python_reader.h"
-#include "config/rewrite.h"
+#include "config/python/reader.h"
+#include "config/rewrite/rewrite.h"
 #include "config/source_file.h"
 #include "fuzz_targets.h"
 

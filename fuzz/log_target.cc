@@ -7,10 +7,10 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "config/diagnostic.h"
-#include "doctor/log_reader.h"
-#include "doctor/torch_fixes.h"
+#include "doctor/fixes/fixes.h"
+#include "doctor/log/reader.h"
 #include "fuzz_targets.h"
-#include "report/doctor_report.h"
+#include "report/doctor/report.h"
 
 namespace snug {
 namespace {

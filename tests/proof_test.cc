@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/bytes.h"
-#include "cli_testing.h"
+#include "cli/testing.h"
 
 namespace snug {
 namespace {

@@ -13,9 +13,9 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "config/fields.h"
-#include "doctor/log_reader.h"
+#include "doctor/log/reader.h"
 #include "fit/fixes.h"
-#include "report/fix_table.h"
+#include "report/plan/fix_table.h"
 #include "train/planning.h"
 
 namespace snug {

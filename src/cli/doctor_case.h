@@ -7,9 +7,9 @@
 
 #include "cli/doctor_options.h"
 #include "config/config.h"
-#include "doctor/diagnosis.h"
-#include "doctor/torch_fixes.h"
-#include "report/doctor_report.h"
+#include "doctor/diagnosis/diagnosis.h"
+#include "doctor/fixes/fixes.h"
+#include "report/doctor/report.h"
 
 namespace snug {
 

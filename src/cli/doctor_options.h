@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/messages.h"
+#include "report/catalogue/messages.h"
 
 namespace snug {
 

@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "config/fields.h"
-#include "config/rewrite.h"
+#include "config/rewrite/rewrite.h"
 #include "data/atomic_file.h"
 
 namespace snug {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "data/prepare_char.h"
-#include "data/tales.h"
+#include "data/tales/tales.h"
 #include "train/console.h"
 
 namespace snug {

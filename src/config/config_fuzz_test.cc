@@ -5,7 +5,7 @@
 
 #include "config/config_for_test.h"
 #include "config/diagnostic.h"
-#include "config/python_reader.h"
+#include "config/python/reader.h"
 
 namespace snug {
 namespace {

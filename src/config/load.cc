@@ -8,7 +8,7 @@
 #include "config/diagnostic.h"
 #include "config/fields.h"
 #include "config/nearest.h"
-#include "config/python_reader.h"
+#include "config/python/reader.h"
 #include "config/source_file.h"
 
 namespace snug {

@@ -9,8 +9,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "data/atomic_file.h"
-#include "data/pickle_reader.h"
-#include "data/pickle_writer.h"
+#include "data/pickle/reader.h"
+#include "data/pickle/writer.h"
 
 namespace snug {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "data/char_tokenizer.h"
-#include "data/pickle_samples.h"
-#include "data/pickle_writer.h"
+#include "data/pickle/samples.h"
+#include "data/pickle/writer.h"
 #include "data/test_directory.h"
 
 namespace snug {

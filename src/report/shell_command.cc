@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "report/doctor_columns.h"
+#include "report/doctor/columns.h"
 
 namespace snug {
 namespace {

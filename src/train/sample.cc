@@ -9,7 +9,7 @@
 #include "base/input_file.h"
 #include "checkpoint/checkpoint_store.h"
 #include "data/char_tokenizer.h"
-#include "report/refusal.h"
+#include "report/plan/refusal.h"
 #include "train/device.h"
 #include "train/generate.h"
 #include "train/host_memory.h"

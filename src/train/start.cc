@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "report/refusal.h"
+#include "report/plan/refusal.h"
 #include "train/device.h"
 #include "train/fitting.h"
 #include "train/gemm_peak.h"

@@ -5,7 +5,7 @@
 #include "backend/cpu/kernels/bf16.h"
 #include "backend/cpu/kernels/fast_kernels.h"
 #include "backend/cpu/kernels/kernel_testing.h"
-#include "backend/cpu/kernels/reference_kernels.h"
+#include "backend/cpu/kernels/reference/kernels.h"
 #include "base/philox.h"
 
 namespace snug::cpu::testing {

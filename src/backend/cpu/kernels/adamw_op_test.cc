@@ -6,7 +6,7 @@
 #include "backend/cpu/cpu_executor.h"
 #include "backend/cpu/kernels/bf16.h"
 #include "backend/cpu/kernels/kernel_testing.h"
-#include "backend/cpu/kernels/reference_kernels.h"
+#include "backend/cpu/kernels/reference/kernels.h"
 
 namespace snug::cpu::testing {
 namespace {

@@ -1,7 +1,7 @@
 // The table of the fast kernels.
 #include "backend/cpu/kernels/fast_kernels.h"
 
-#include "backend/cpu/kernels/attention.h"
+#include "backend/cpu/kernels/attention/attention.h"
 
 namespace snug::cpu {
 

@@ -3,7 +3,7 @@
 
 #include "backend/cpu/kernels/fast_kernels.h"
 #include "backend/cpu/kernels/kernel_testing.h"
-#include "backend/cpu/kernels/reference_kernels.h"
+#include "backend/cpu/kernels/reference/kernels.h"
 
 namespace snug::cpu::testing {
 namespace {

@@ -1,0 +1,79 @@
+// Attention's decode step for one target: one new query against the cached keys and values. Bound
+// by reading the cache once, so plain dot products instead of tiles.
+
+#if defined(SNUG_BACKEND_CPU_KERNELS_ATTENTION_DECODE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SNUG_BACKEND_CPU_KERNELS_ATTENTION_DECODE_INL_H_
+#undef SNUG_BACKEND_CPU_KERNELS_ATTENTION_DECODE_INL_H_
+#else
+#define SNUG_BACKEND_CPU_KERNELS_ATTENTION_DECODE_INL_H_
+#endif
+
+#include <hwy/highway.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "backend/cpu/kernels/attention/tiles-inl.h"
+#include "backend/cpu/kernels/kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace snug::cpu::HWY_NAMESPACE {
+
+// One head of the decode step; scores has room for position + 1 floats.
+HWY_INLINE void decode_head(const AttentionDecode& a, std::int64_t h, float* HWY_RESTRICT scores) {
+  const FloatTag d;
+  const std::int64_t C = a.C, D = C / a.H, keys = a.position + 1;
+  const auto scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(D)));
+  float top = -std::numeric_limits<float>::infinity();
+  for (std::int64_t j = 0; j < keys; ++j) {
+    scores[j] = scale * dot_row(a.qkv + h * D, a.keys + j * C + h * D, D);
+    top = std::max(top, scores[j]);
+  }
+  FloatVec totals = hn::Zero(d);
+  for (std::int64_t j = 0; j < keys; j += kLanes) {
+    HWY_ALIGN float lanes[kLanes];
+    const std::int64_t count = std::min(kLanes, keys - j);
+    for (std::int64_t n = 0; n < kLanes; ++n)
+      lanes[n] = n < count ? scores[j + n] - top : -std::numeric_limits<float>::infinity();
+    const FloatVec p = exp2_vector(hn::Load(d, lanes));
+    totals = hn::Add(totals, p);
+    hn::Store(p, d, lanes);
+    std::copy_n(lanes, count, scores + j);
+  }
+  const float inverse = 1.0f / hn::GetLane(hn::SumOfLanes(d, totals));
+  std::int64_t n = 0;
+  for (; n + kLanes <= D; n += kLanes) {
+    FloatVec sum = hn::Zero(d);
+    const float* value = a.values + h * D + n;
+    for (std::int64_t j = 0; j < keys; ++j, value += C)
+      sum = hn::MulAdd(hn::Set(d, scores[j]), hn::LoadU(d, value), sum);
+    hn::StoreU(hn::Mul(sum, hn::Set(d, inverse)), d, a.out + h * D + n);
+  }
+  for (; n < D; ++n) {
+    float sum = 0.0f;
+    for (std::int64_t j = 0; j < keys; ++j) sum += scores[j] * a.values[j * C + h * D + n];
+    a.out[h * D + n] = sum * inverse;
+  }
+}
+
+void attention_decode_target(const AttentionDecode& a) {
+  std::copy_n(a.qkv + a.C, a.C, a.keys + a.position * a.C);
+  std::copy_n(a.qkv + 2 * a.C, a.C, a.values + a.position * a.C);
+  // Waking the team costs some 5 us, about what one core needs for 2^16 cached floats.
+  const bool worthwhile = (a.position + 1) * a.C >= std::int64_t{1} << 16;
+  const auto head = [&](std::int64_t h) { decode_head(a, h, a.scratch + h * (a.position + 1)); };
+  if (!worthwhile) {
+    for (std::int64_t h = 0; h < a.H; ++h) head(h);
+    return;
+  }
+#pragma omp parallel for schedule(static)
+  for (std::int64_t h = 0; h < a.H; ++h) head(h);
+}
+
+}  // namespace snug::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // SNUG_BACKEND_CPU_KERNELS_ATTENTION_DECODE_INL_H_

@@ -1,0 +1,20 @@
+// Reads Python pickles, protocols 0 to 5, as plain data. It can run nothing: every opcode that
+// would import, call or build a Python object is refused by name. Not for torch's checkpoints.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "data/pickle/document.h"
+
+namespace snug {
+
+// Whatever the bytes are, returns a document within PickleLimits or throws DataError naming `name`,
+// the byte offset and the reason. What follows the end of the pickle is ignored, as in Python.
+PickleDocument parse_pickle(std::string_view bytes, const std::string& name);
+
+// The same for a file of at most PickleLimits::kFileBytes.
+PickleDocument read_pickle(const std::filesystem::path& path);
+
+}  // namespace snug

@@ -1,0 +1,37 @@
+// Where a card's bytes were when an allocation failed, from what the message prints.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "doctor/log/reading.h"
+#include "fit/cards.h"
+
+namespace snug {
+
+struct CardAccount {
+  std::optional<std::int64_t> capacity, allocated, unallocated, free;
+  std::optional<std::int64_t> context;  // of this process beside PyTorch
+  std::optional<std::int64_t> others;   // of other processes; 0 for what is only rounding
+  std::vector<LogProcess> other_processes;
+  std::optional<std::int64_t> self_pid;  // this process, where the message lists it by its number
+  int idle_context_count = 0;            // others that hold a bare context
+  bool alone = false;                    // others cannot hold even a context
+  bool is_windows = false;               // signs of WDDM: what is missing is not another process
+  bool is_estimate = false;              // `others` rests on a typical context
+
+  std::int64_t own_bytes() const { return allocated.value_or(0) + unallocated.value_or(0); }
+};
+
+// `card` may be null; it gives the capacity where the message does not. With several processes
+// NCCL's buffers are part of each one's context.
+CardAccount account_of(const LogEvent& event, const Card* card, bool is_ddp);
+
+// What PyTorch could have of the card if nobody else were there; 0: not known.
+std::int64_t available_bytes(const CardAccount& account);
+
+// Do others hold enough for the failure to be theirs? Not whether it is.
+bool others_are_notable(const CardAccount& account);
+
+}  // namespace snug

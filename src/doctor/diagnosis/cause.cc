@@ -1,0 +1,163 @@
+#include "doctor/diagnosis/cause.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "doctor/diagnosis/event.h"
+
+namespace snug {
+namespace {
+
+double ratio(std::int64_t part, std::int64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(whole, 1));
+}
+
+// Of free memory, what CUDA keeps in pieces of its page size.
+constexpr std::int64_t kPieces = 2 * kMiB;
+
+bool fits_alone(const TorchMemory& memory, std::int64_t available) {
+  return available == 0 || memory.worst().allocated_bytes <= available;
+}
+
+// Another process, listed by its number, that holds most of the card.
+bool one_other_holds_most(const CardAccount& account) {
+  return std::any_of(account.other_processes.begin(), account.other_processes.end(),
+                     [&](const LogProcess& process) {
+                       return process.in_use && middle(*process.in_use) > *account.capacity / 2;
+                     });
+}
+
+CauseVerdict co_tenancy(const LogEvent& event, const CardAccount& account,
+                        const TorchMemory* memory) {
+  const bool over_capacity = account.capacity && account.allocated > account.capacity;
+  if (!account.others || !account.capacity || over_capacity) return {};
+  const std::int64_t others = *account.others;
+  const std::int64_t missing =
+      event.request ? event.request->low_bytes - account.free.value_or(0) : 0;
+  if (missing <= 0 && event.request) {
+    // What is free may be in pieces; it is little because of the other.
+    return one_other_holds_most(account) ? CauseVerdict{Cause::kCoTenant, 0.85} : CauseVerdict{};
+  }
+  if (others < missing) return {};
+  // This process is small beside what is gone.
+  if (others > account.own_bytes() && ratio(others, *account.capacity) > 0.25) {
+    return {Cause::kCoTenant, 0.95};
+  }
+  if (!others_are_notable(account) || account.is_windows) return {};
+  if (memory != nullptr && !fits_alone(*memory, available_bytes(account))) return {};
+  return {Cause::kCoTenant, account.is_estimate ? 0.6 : 0.85};
+}
+
+CauseVerdict free_beyond_request(const LogEvent& event) {
+  if (!event.free || !event.request) return {};
+  // A few MiB more than was asked for are in pieces that cannot be given.
+  if (event.free->low_bytes < event.request->high_bytes + event.request->high_bytes / 4) return {};
+  if (event.free->low_bytes < event.request->high_bytes + kPieces) return {};
+  return {Cause::kFreeExceedsRequest, event.limit ? 0.9 : 0.8};
+}
+
+// All cached blocks that are whole were given back before the message: what is still reserved and
+// unused is stuck beside tensors.
+CauseVerdict fragmentation(const LogEvent& event, const CardAccount& account,
+                           const TorchMemory* memory) {
+  if (!account.unallocated || !event.request) return {};
+  // Windows lends the host's memory: more is in use than the card has.
+  if (account.capacity && account.allocated > account.capacity) return {};
+  // Pieces never add up to the last byte: a little more than the request proves nothing.
+  if (*account.unallocated < middle(*event.request) / 4 * 5) return {};
+  const double share = ratio(*account.unallocated, account.own_bytes());
+  // Where the run needs more than the card in any arrangement, a little of it does not matter.
+  if (memory != nullptr && share < 0.1 && !fits_alone(*memory, available_bytes(account))) return {};
+  return {Cause::kFragmentation, share >= 0.2 ? 0.9 : share >= 0.03 ? 0.75 : 0.55};
+}
+
+CauseVerdict capacity(const CardAccount& account, const TorchMemory* memory) {
+  if (!account.capacity || !account.allocated) return {Cause::kCapacity, 0.75};
+  const bool is_proved = memory != nullptr && !fits_alone(*memory, available_bytes(account));
+  return {Cause::kCapacity, is_proved ? 0.97 : 0.9};
+}
+
+}  // namespace
+
+CauseVerdict verdict_of_kind(const LogEvent& event) {
+  switch (event.kind) {
+    case LogEventKind::kAllocatorWarning:
+      return {Cause::kUnknown, 0.5};
+    case LogEventKind::kUnspecifiedOutOfMemory:
+      return {Cause::kUnknown, 0.3};
+    case LogEventKind::kDriver:
+      return {Cause::kDriver, 0.9};
+    case LogEventKind::kCublas:
+    case LogEventKind::kCudnn:
+    case LogEventKind::kNccl:
+      return {Cause::kLibrary, 0.8};
+    default:
+      break;
+  }
+  if (event.is_corrupt) return {Cause::kUnknown, 0.5};
+  // TensorFlow has one message for both.
+  const bool names_processor = event.text.find("device:CPU") != std::string::npos;
+  if (event.kind == LogEventKind::kTensorFlow && names_processor) return {Cause::kHostMemory, 0.95};
+  switch (memory_of(event.kind)) {
+    case LogMemory::kHost:
+      return {Cause::kHostMemory, event.kind == LogEventKind::kExit137 ? 0.8 : 0.95};
+    case LogMemory::kNeither:
+      return {Cause::kNotMemory, 0.95};
+    case LogMemory::kUnknown:
+      return {Cause::kUnknown, 0.3};
+    case LogMemory::kCard:
+      break;
+  }
+  return {Cause::kCapacity, 0.7};
+}
+
+CauseVerdict verdict_of_card(const LogEvent& event, const CardAccount& account,
+                             const TorchMemory* memory) {
+  if (const CauseVerdict verdict = co_tenancy(event, account, memory); verdict.confidence > 0) {
+    return verdict;
+  }
+  if (const CauseVerdict verdict = free_beyond_request(event); verdict.confidence > 0)
+    return verdict;
+  // Before fragmentation: no arrangement of the pieces helps either.
+  if (memory != nullptr && states_exceed(*memory, available_bytes(account))) {
+    return {Cause::kStatesExceedCard, 0.97};
+  }
+  if (const CauseVerdict verdict = fragmentation(event, account, memory); verdict.confidence > 0) {
+    return verdict;
+  }
+  return capacity(account, memory);
+}
+
+CauseVerdict verdict_of_prediction(const TorchMemory& memory, const Card& card) {
+  const std::int64_t card_bytes = card.reported_mib * kMiB;
+  const ContextRange context = cuda_context(card);
+  if (states_exceed(memory, card_bytes - context.low_bytes)) {
+    return {Cause::kStatesExceedCard, 0.97};
+  }
+  const std::int64_t least = memory.worst().allocated_bytes + context.low_bytes;
+  const std::int64_t most = std::max(memory.worst().reserved_bytes + context.high_bytes, least + 1);
+  if (least > card_bytes) return {Cause::kCapacity, 0.97};
+  if (most <= card_bytes) return {};
+  // Between: it depends on fragmentation and on the context.
+  return {Cause::kCapacity, 0.2 + 0.6 * ratio(most - card_bytes, most - least)};
+}
+
+std::int64_t states_bytes(const TorchMemory& memory) {
+  return memory.params_bytes + memory.gradient_bytes + memory.optimizer_bytes;
+}
+
+std::int64_t standing_bytes(const TorchMemory& memory) {
+  std::int64_t standing = states_bytes(memory);
+  if (memory.run.resumed) standing += memory.params_bytes;
+  if (memory.run.ddp) standing += memory.params_bytes;
+  // From the second micro-step on all of it stands while autocast copies the weights.
+  const bool copies = memory.run.accumulation_steps > 1 && !memory.run.compiled;
+  if (copies && memory.run.checkpoint_blocks == 0) standing += memory.half_copies_bytes;
+  return standing;
+}
+
+bool states_exceed(const TorchMemory& memory, std::int64_t available) {
+  return available > 0 && standing_bytes(memory) > available;
+}
+
+}  // namespace snug

@@ -1,0 +1,36 @@
+// From the numbers to the cause, by the doctor's rules in their order.
+#pragma once
+
+#include <cstdint>
+
+#include "doctor/diagnosis/account.h"
+#include "doctor/diagnosis/diagnosis.h"
+
+namespace snug {
+
+struct CauseVerdict {
+  Cause cause = Cause::kUnknown;
+  double confidence = 0;
+};
+
+// Of what is not the card's memory, or has no numbers; kCapacity where the numbers decide.
+CauseVerdict verdict_of_kind(const LogEvent& event);
+
+// Of a full card: another process, free beyond the request, states alone, fragmentation, capacity.
+// `memory` may be null.
+CauseVerdict verdict_of_card(const LogEvent& event, const CardAccount& account,
+                             const TorchMemory* memory);
+
+// Before anything is run.
+CauseVerdict verdict_of_prediction(const TorchMemory& memory, const Card& card);
+
+// Weights, gradients and AdamW's state.
+std::int64_t states_bytes(const TorchMemory& memory);
+
+// What stands whatever the batch size: these, copies of weights, and what a resume and DDP keep.
+std::int64_t standing_bytes(const TorchMemory& memory);
+
+// They are more than PyTorch can have. `available` 0: not known.
+bool states_exceed(const TorchMemory& memory, std::int64_t available);
+
+}  // namespace snug

@@ -1,0 +1,166 @@
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "doctor/diagnosis/event.h"
+#include "doctor/diagnosis/evidence.h"
+#include "doctor/diagnosis/note_makers.h"
+#include "doctor/diagnosis/run.h"
+#include "doctor/log/notes.h"
+
+namespace snug {
+namespace {
+
+std::string shown(const std::optional<LogAmount>& amount) {
+  return amount ? format_bytes(middle(*amount)) : "";
+}
+
+// The request as printed against what it can stand for.
+void add_request_notes(const LogReading& log, const LogEvent& event, std::vector<Note>& notes) {
+  const std::optional<LogAmount> range = sharpened_request(log, event);
+  if (!range || range->is_exact()) return;
+  const bool is_two_mib = range->high_bytes % (2 * kMiB) == 0;
+  if (event.wording == LogWording::kCached && !is_two_mib) {
+    notes.push_back({NoteId::kOldRounding, {}});
+  }
+  // MPS and cudaMallocAsync print the request itself.
+  if (event.wording == LogWording::kMps || event.wording == LogWording::kMallocAsync) return;
+  notes.push_back(
+      {NoteId::kRoundedRequest,
+       {shown(event.request), format_bytes(range->low_bytes), format_bytes(range->high_bytes)}});
+}
+
+void add_process_notes(const LogEvent& event, const CardAccount& account,
+                       std::vector<Note>& notes) {
+  if (event.allocated && account.capacity && event.allocated->low_bytes > *account.capacity) {
+    notes.push_back({NoteId::kAllocatedOverCapacity,
+                     {shown(event.allocated), format_bytes(*account.capacity)}});
+  }
+  const bool nameless = std::any_of(event.processes.begin(), event.processes.end(),
+                                    [](const LogProcess& p) { return !p.in_use; });
+  if (nameless) notes.push_back({NoteId::kNotAvailablePerProcess, {}});
+  if (account.self_pid) {
+    notes.push_back({NoteId::kSelfIsProcess, {std::to_string(*account.self_pid)}});
+  }
+  if (account.idle_context_count > 0) {
+    notes.push_back({NoteId::kIdleContexts, {std::to_string(account.idle_context_count)}});
+  }
+}
+
+void add_limit_notes(const LogReading& log, const LogEvent& event, std::vector<Note>& notes) {
+  const bool is_free =
+      event.free && event.request && event.free->low_bytes >= event.request->high_bytes;
+  if (is_free && (shows_ddp(log.facts) || event.rank)) {
+    notes.push_back({NoteId::kTwoRanksOneCard, {}});
+  }
+  if (event.limit && event.kind == LogEventKind::kCudaOutOfMemory) {
+    notes.push_back({NoteId::kLimitSet, {shown(event.limit)}});
+  }
+}
+
+bool mentions_prepare(const LogReading& log) {
+  constexpr std::string_view kScript = "prepare.py";
+  const auto has = [&](const std::string& text) { return text.find(kScript) != text.npos; };
+  for (const LogEvent& event : log.events) {
+    if (has(event.text)) return true;
+    if (std::any_of(event.frames.begin(), event.frames.end(),
+                    [&](const LogFrame& frame) { return has(frame.file); })) {
+      return true;
+    }
+  }
+  const auto& files = log.facts.config_files;
+  return std::any_of(files.begin(), files.end(), has);
+}
+
+void add_host_notes(const LogReading& log, const LogEvent& event, std::vector<Note>& notes) {
+  if (event.kind == LogEventKind::kHostAllocator) {
+    notes.push_back({NoteId::kHostAllocator, {shown(event.request)}});
+  } else {
+    notes.push_back({NoteId::kHostKilled, {shown(event.process_in_use)}});
+  }
+  if (mentions_prepare(log)) notes.push_back({NoteId::kPrepareWorkers, {}});
+}
+
+// Of what has one note and no numbers.
+void add_kind_notes(const LogEvent& event, std::vector<Note>& notes) {
+  switch (event.kind) {
+    case LogEventKind::kAllocatorWarning:
+      notes.push_back({NoteId::kOnlyAWarning, {}});
+      break;
+    case LogEventKind::kDriver:
+      notes.push_back({NoteId::kDriverThreeCauses, {}});
+      break;
+    case LogEventKind::kCublas:
+      notes.push_back({NoteId::kCublasThreeCauses, {}});
+      break;
+    case LogEventKind::kNccl:
+      notes.push_back({NoteId::kNcclBuffers, {}});
+      break;
+    case LogEventKind::kMpsOutOfMemory:
+      notes.push_back({NoteId::kMpsSharesRam, {}});
+      break;
+    case LogEventKind::kTritonResources:
+      notes.push_back({NoteId::kSharedMemoryOfChip, {shown(event.request), shown(event.limit)}});
+      break;
+    case LogEventKind::kSharedMemory:
+      notes.push_back({NoteId::kDevShm, {}});
+      break;
+    case LogEventKind::kDeviceAssert:
+      notes.push_back({NoteId::kTokenBeyondVocabulary, {}});
+      break;
+    case LogEventKind::kDiskFull:
+      notes.push_back({NoteId::kDiskFull, {}});
+      break;
+    case LogEventKind::kOtherError:
+      notes.push_back({NoteId::kOtherError, {event.exception}});
+      break;
+    default:
+      break;
+  }
+}
+
+// The first card without bfloat16 that the log or the user names.
+std::string card_without_bfloat16(const LogReading* log, const Card* card) {
+  if (card != nullptr) return card->bf16_tflops == 0 ? std::string(card->name) : "";
+  if (log == nullptr) return "";
+  for (const LogCard& named : log->facts.cards) {
+    const Card* const known = find_card(named.name);
+    if (known != nullptr && known->bf16_tflops == 0) return std::string(known->name);
+  }
+  return "";
+}
+
+}  // namespace
+
+void add_log_notes(const LogReading& log, const LogEvent& event, const CardAccount& account,
+                   std::vector<Note>& notes) {
+  add_kind_notes(event, notes);
+  if (event.is_corrupt) notes.push_back({NoteId::kCorruptSize, {}});
+  if (event.is_cut) notes.push_back({NoteId::kMessageCut, {}});
+  if (memory_of(event.kind) == LogMemory::kHost) add_host_notes(log, event, notes);
+  if (memory_of(event.kind) != LogMemory::kCard) return;
+  if (moment_of(log, event).is_sampling) notes.push_back({NoteId::kSampling, {}});
+  add_request_notes(log, event, notes);
+  add_process_notes(event, account, notes);
+  add_limit_notes(log, event, notes);
+}
+
+void add_warning_notes(const LogReading* log, const TorchMemory* memory, const Card* card,
+                       std::vector<Note>& notes) {
+  const auto first_of = [log](LogEventKind kind) -> const LogEvent* {
+    if (log == nullptr) return nullptr;
+    const auto found = std::find_if(log->events.begin(), log->events.end(),
+                                    [&](const LogEvent& event) { return event.kind == kind; });
+    return found == log->events.end() ? nullptr : &*found;
+  };
+  if (first_of(LogEventKind::kNotEnoughSms)) notes.push_back({NoteId::kNotEnoughSms, {}});
+  if (const LogEvent* const scaler = first_of(LogEventKind::kGradScalerDeprecated)) {
+    notes.push_back({NoteId::kGradScalerDeprecated, {corrected_gradscaler(scaler->detail)}});
+  }
+  const LogEvent* const dtype = first_of(LogEventKind::kDtypeUnsupported);
+  const bool lacks = dtype != nullptr && (dtype->dtype.empty() || dtype->dtype == "bfloat16");
+  const std::string old_card = card_without_bfloat16(log, card);
+  const bool wants = memory != nullptr && memory->run.compute == DType::kBF16;
+  if (lacks || (wants && !old_card.empty())) notes.push_back({NoteId::kNoBfloat16, {old_card}});
+}
+
+}  // namespace snug

@@ -1,0 +1,178 @@
+#include "doctor/diagnosis/readings_sizes.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "doctor/diagnosis/models.h"
+
+namespace snug {
+namespace {
+
+constexpr std::int64_t kMaxBatch = 1024;
+
+class SizeSearch {
+ public:
+  SizeSearch(const ReadingEvidence& evidence, const LogAmount& request)
+      : evidence_(evidence), request_(request) {}
+
+  std::vector<SizeReading> run();
+
+ private:
+  struct Batches {
+    CommonLength length;
+    std::int64_t element_bytes;
+  };
+
+  void read_logits(const Batches& batches);
+  void read_attention(const Batches& batches);
+  void read_mlp(const Batches& batches);
+  void read_weights(std::int64_t element_bytes);
+  // Calls `add(batch)` for every batch with which `unit` bytes per sequence make the request.
+  template <typename Add>
+  void for_batches(std::int64_t unit, const Add& add_batch) const;
+  void add(SizeReading reading);
+  double weight_of(const Batches& batches, std::int64_t batch, const CommonSize& size) const;
+  // The part of the model that the traceback names makes its tensors likely and others unlikely.
+  double hint_of(CommonTensor tensor) const {
+    const TensorHint hint = evidence_.moment.hint;
+    if (hint == TensorHint::kNone) return 1;
+    return goes_with(tensor, hint) ? 3 : 0.05;
+  }
+  double era_of(bool is_old) const { return evidence_.is_old && !is_old ? 0.2 : 1; }
+
+  const ReadingEvidence& evidence_;
+  LogAmount request_;
+  std::vector<SizeReading> found_;
+};
+
+void SizeSearch::add(SizeReading reading) {
+  reading.bytes = reading.element_bytes;
+  for (const std::int64_t dim : reading.dims) reading.bytes *= std::max<std::int64_t>(dim, 1);
+  if (!request_.covers(reading.bytes)) return;
+  // What fills the request to the byte is seldom chance.
+  if (reading.bytes == request_.high_bytes) reading.weight *= 1.5;
+  // Half precision was rare then.
+  if (reading.element_bytes == 2 && evidence_.is_old) reading.weight *= 0.3;
+  found_.push_back(reading);
+}
+
+template <typename Add>
+void SizeSearch::for_batches(std::int64_t unit, const Add& add_batch) const {
+  const std::int64_t first = std::max<std::int64_t>(1, (request_.low_bytes + unit - 1) / unit);
+  const std::int64_t last = std::min(kMaxBatch, request_.high_bytes / unit);
+  for (std::int64_t batch = first; batch <= last; ++batch) add_batch(batch);
+}
+
+double SizeSearch::weight_of(const Batches& batches, std::int64_t batch,
+                             const CommonSize& size) const {
+  const std::int64_t tokens = batches.length.tokens;
+  const auto unit = static_cast<double>(request_.high_bytes / batch);
+  const auto width = static_cast<double>(request_.high_bytes - request_.low_bytes + 1);
+  // Where one more sequence changes little, some batch always matches.
+  const bool is_power = std::has_single_bit(static_cast<std::uint64_t>(batch));
+  const double surprise = is_power ? 1 : std::min(1.0, unit / (8 * width));
+  const bool is_unusual = size.tokens != 0 && size.tokens != tokens;
+  return size.prior * batches.length.prior * (is_unusual ? 0.4 : 1) * era_of(size.is_old) *
+         prior_of_batch(batch) * surprise * agreement(evidence_.batch, batch) *
+         agreement(evidence_.length, tokens);
+}
+
+// Hugging Face drops the last position before the loss.
+void SizeSearch::read_logits(const Batches& batches) {
+  const double hint = hint_of(CommonTensor::kLogits);
+  const std::int64_t length = batches.length.tokens, element_bytes = batches.element_bytes;
+  for (const CommonSize& v : common_vocabularies()) {
+    const double vocabulary = agreement(evidence_.vocabulary, v.size);
+    for (const std::int64_t tokens : {length, length - 1}) {
+      const double whole = tokens == length ? 1 : 0.4;
+      for_batches(tokens * v.size * element_bytes, [&](std::int64_t batch) {
+        const double weight = weight_of(batches, batch, v) * vocabulary * whole * hint;
+        add({CommonTensor::kLogits, {batch, tokens, v.size}, element_bytes, 0, v.model, weight});
+      });
+    }
+  }
+}
+
+void SizeSearch::read_attention(const Batches& batches) {
+  const double era = evidence_.is_old ? 1.0 : 0.4;  // flash attention keeps no such tensor
+  const double hint = hint_of(CommonTensor::kAttention);
+  const std::int64_t tokens = batches.length.tokens, element_bytes = batches.element_bytes;
+  for (const CommonSize& h : common_head_counts()) {
+    const double heads = agreement(evidence_.heads, h.size);
+    for_batches(h.size * tokens * tokens * element_bytes, [&](std::int64_t batch) {
+      const double weight = era * weight_of(batches, batch, h) * heads * hint;
+      add({CommonTensor::kAttention,
+           {batch, h.size, tokens, tokens},
+           element_bytes,
+           0,
+           h.model,
+           weight});
+    });
+  }
+}
+
+void SizeSearch::read_mlp(const Batches& batches) {
+  // Activations of newer runs are mostly autocast's.
+  const double full = !evidence_.is_old && batches.element_bytes == 4 ? 0.6 : 1;
+  const double hint = hint_of(CommonTensor::kMlp);
+  const std::int64_t tokens = batches.length.tokens, element_bytes = batches.element_bytes;
+  for (const CommonSize& f : common_hidden_widths()) {
+    for_batches(tokens * f.size * element_bytes, [&](std::int64_t batch) {
+      const double weight = 0.5 * weight_of(batches, batch, f) * full * hint;
+      add({CommonTensor::kMlp, {batch, tokens, f.size}, element_bytes, 0, f.model, weight});
+    });
+  }
+}
+
+void SizeSearch::read_weights(std::int64_t element_bytes) {
+  const bool is_full = element_bytes == 4;
+  const double hint = hint_of(CommonTensor::kEmbedding) * (is_full ? 1 : 0.3);
+  for (const CommonModel& m : common_models()) {
+    // The weights stand before anything else does.
+    const bool is_too_big =
+        evidence_.allocated_bytes > 0 && evidence_.allocated_bytes < m.vocabulary * m.width;
+    const double weight = m.prior * hint * era_of(m.is_old) * (is_too_big ? 0.05 : 1);
+    add({CommonTensor::kEmbedding, {m.vocabulary, m.width}, element_bytes, 0, m.name, weight});
+    // Quantised models are unpacked one matrix at a time.
+    const double unpacked = weight * (is_full ? 0.6 : 3);
+    add({CommonTensor::kMlpWeight, {m.hidden, m.width}, element_bytes, 0, m.name, unpacked});
+  }
+}
+
+std::vector<SizeReading> SizeSearch::run() {
+  for (const std::int64_t element_bytes : {4, 2}) {
+    for (const CommonLength& length : common_lengths()) {
+      const Batches batches{length, element_bytes};
+      read_logits(batches);
+      read_attention(batches);
+      read_mlp(batches);
+    }
+    read_weights(element_bytes);
+  }
+  return std::move(found_);
+}
+
+}  // namespace
+
+bool goes_with(CommonTensor tensor, TensorHint hint) noexcept {
+  switch (tensor) {
+    case CommonTensor::kLogits:
+      return hint == TensorHint::kLoss || hint == TensorHint::kLogits ||
+             hint == TensorHint::kSoftmax;
+    case CommonTensor::kAttention:
+      return hint == TensorHint::kAttention || hint == TensorHint::kSoftmax;
+    case CommonTensor::kMlp:
+      return hint == TensorHint::kMlp;
+    case CommonTensor::kEmbedding:
+    case CommonTensor::kMlpWeight:
+      return hint == TensorHint::kOptimizer || hint == TensorHint::kWeights ||
+             hint == TensorHint::kEmbedding;
+  }
+  return false;
+}
+
+std::vector<SizeReading> size_readings(const ReadingEvidence& evidence, const LogAmount& request) {
+  return SizeSearch(evidence, request).run();
+}
+
+}  // namespace snug

@@ -1,0 +1,110 @@
+// Shapes that a log prints: the strongest evidence there is.
+#include <algorithm>
+#include <numeric>
+
+#include "doctor/diagnosis/event.h"
+#include "doctor/diagnosis/match.h"
+
+namespace snug {
+namespace {
+
+// The failing tensor's own shape, or another printed one that has the bytes of the request.
+const LogShape* telling_shape(const LogReading& log, const LogEvent& event) {
+  if (event.shape) return &*event.shape;
+  const std::optional<LogAmount> request = sharpened_request(log, event);
+  if (!request) return nullptr;
+  const auto& shapes = log.facts.shapes;
+  const auto found = std::find_if(shapes.rbegin(), shapes.rend(), [&](const LogShape& shape) {
+    const std::optional<std::int64_t> bytes = byte_count_of(shape);
+    return bytes && request->covers(*bytes);
+  });
+  return found == shapes.rend() ? nullptr : &*found;
+}
+
+// The same elements in another view, (B*T, V) for (B, T, V), are the same tensor.
+bool is_view_of(const LogShape& shape, const TorchTensor& tensor) {
+  if (!shape.dtype.empty() && shape.dtype != name_of(tensor.dtype)) return false;
+  std::int64_t elements = 1;
+  for (const std::int64_t dim : shape.dims) {
+    if (dim < 0 || __builtin_mul_overflow(elements, dim, &elements)) return false;
+  }
+  if (elements != tensor.shape.element_count() || shape.dims.empty()) return false;
+  return tensor.shape.rank() == 0 || tensor.shape[tensor.shape.rank() - 1] == shape.dims.back();
+}
+
+// About what this process held, of whatever the message tells.
+std::optional<std::int64_t> held_bytes(const LogEvent& event) {
+  if (event.allocated) return middle(*event.allocated);
+  if (event.process_in_use) return middle(*event.process_in_use);
+  if (event.capacity && event.free) return middle(*event.capacity) - middle(*event.free);
+  return std::nullopt;
+}
+
+// How near a tensor's moment is to what was held: only moments that are far apart are told apart.
+double nearness(const std::optional<std::int64_t>& held, const TorchTensor& tensor) {
+  constexpr double kScale = 0.2;
+  if (!held || *held <= 0) return 1;
+  const double distance =
+      static_cast<double>(tensor.allocated_before_bytes - *held) / static_cast<double>(*held);
+  return 1 / (1 + distance / kScale * distance / kScale);
+}
+
+// Of equally likely ones the first that is made.
+const TorchTensor* tensor_like(const LogShape& shape, const LogMoment& moment,
+                               const LogEvent& event, const TorchMemory& memory) {
+  const std::optional<std::int64_t> held = held_bytes(event);
+  const TorchTensor* best = nullptr;
+  double best_score = 0;
+  for (const TorchTensor& tensor : memory.tensors) {
+    if (!is_view_of(shape, tensor)) continue;
+    const double score = plausibility(moment, tensor) * nearness(held, tensor);
+    if (best != nullptr && score <= best_score) continue;
+    best = &tensor;
+    best_score = score;
+  }
+  return best;
+}
+
+// Without a config: a last dimension that only a vocabulary has, a square that only attention has.
+std::string name_by_shape(const LogShape& shape, const LogMoment& moment) {
+  constexpr std::int64_t kLeastVocabulary = 20000;
+  const std::size_t rank = shape.dims.size();
+  const bool is_backward = moment.only_phase() == TorchPhase::kBackward;
+  if (rank >= 2 && shape.dims[rank - 1] >= kLeastVocabulary) {
+    return is_backward ? "gradient of logits" : "logits-sized buffer";
+  }
+  if (rank >= 3 && shape.dims[rank - 1] == shape.dims[rank - 2]) {
+    return is_backward ? "gradient of attention scores" : "attention scores";
+  }
+  return "buffer";
+}
+
+}  // namespace
+
+std::optional<Candidate> shape_candidate(const LogReading& log, const LogEvent& event,
+                                         const TorchMemory* memory, bool& is_of_config) {
+  const LogShape* const shape = telling_shape(log, event);
+  is_of_config = false;
+  if (shape == nullptr) return std::nullopt;
+  const LogMoment moment = moment_of(log, event);
+  Candidate candidate;
+  candidate.shape = shape->dims;
+  candidate.dtype = shape->dtype;
+  candidate.bytes = byte_count_of(*shape).value_or(0);
+  candidate.phase = moment.only_phase();
+  candidate.evidence = Evidence::kShapeInLog;
+  candidate.confidence = event.shape ? 0.99 : 0.9;
+  candidate.tensor = candidate.label = name_by_shape(*shape, moment);
+  if (memory == nullptr) return candidate;
+  if (const TorchTensor* const tensor = tensor_like(*shape, moment, event, *memory)) {
+    is_of_config = true;
+    candidate.tensor = torch_tensor_name(*memory, *tensor);
+    candidate.label = tensor->what;
+    candidate.owner = torch_tensor_owner(*memory, *tensor);
+    candidate.op = tensor->op;
+    if (!candidate.phase) candidate.phase = tensor->phase;
+  }
+  return candidate;
+}
+
+}  // namespace snug

@@ -1,0 +1,31 @@
+// Reads one failure message: from the text where a phrase was found to a LogEvent with its amounts.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "doctor/log/reading.h"
+
+namespace snug {
+
+struct MessageText {
+  LogEventKind kind = LogEventKind::kOtherError;
+  // The lines of the message and some after it, parted by '\n'.
+  std::string_view text;
+  // Behind the phrase that gave the kind. Amounts are taken from the start of the text to where the
+  // message ends: where an amount comes twice or none for a while.
+  std::size_t phrase_end = 0;
+};
+
+// Fills the message's own fields (all but line, rank, frames and a shape from the traceback).
+// Amounts need not be complete or in order: each is known by the words beside it.
+LogEvent read_message(const MessageText& message);
+
+// A line without indentation and without an editor's line number.
+std::string_view content_of(std::string_view line);
+
+// The exception class when the line is the last of a Python traceback, "torch.OutOfMemoryError:
+// ...".
+std::string_view exception_name(std::string_view line);
+
+}  // namespace snug

@@ -1,0 +1,143 @@
+// A tensor in words: its name, its shape as batch, tokens, vocabulary..., and how sure that is.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/bytes.h"
+#include "report/doctor/columns.h"
+#include "report/doctor/content.h"
+
+namespace snug {
+namespace {
+
+// What the diagnosis gives no label stays as it is.
+std::string tensor_name(Language language, const Candidate& candidate) {
+  const bool has_parts = !candidate.label.empty() || !candidate.owner.empty();
+  return has_parts ? say_tensor(language, candidate.label, candidate.owner) : candidate.tensor;
+}
+
+// What each dimension of the tensor is.
+std::vector<Word> dimensions_of(CommonTensor tensor) {
+  switch (tensor) {
+    case CommonTensor::kLogits:
+      return {Word::kReadBatch, Word::kReadTokens, Word::kReadVocabulary};
+    case CommonTensor::kAttention:
+      return {Word::kReadBatch, Word::kReadHeads, Word::kReadTokens, Word::kReadTokens};
+    case CommonTensor::kMlp:
+      return {Word::kReadBatch, Word::kReadTokens, Word::kReadWidth};
+    case CommonTensor::kEmbedding:
+      return {Word::kReadVocabulary, Word::kReadWidth};
+    case CommonTensor::kMlpWeight:
+      return {Word::kReadWidth, Word::kReadWidth};
+  }
+  return {};
+}
+
+// "batch 32 × 1024 tokens × vocabulary 50304, batch 64 × 512 tokens, GPT-2"
+std::string reading_text(Language language, const Candidate& candidate) {
+  const auto said = [&](Word dimension, std::int64_t size) {
+    return say(language, dimension, {std::to_string(size)});
+  };
+  const TensorReading& reading = *candidate.reading;
+  const std::vector<Word> words = dimensions_of(reading.tensor);
+  std::vector<std::string> dimensions;
+  for (std::size_t i = 0; i < std::min(words.size(), candidate.shape.size()); ++i) {
+    dimensions.push_back(said(words[i], candidate.shape[i]));
+  }
+  std::vector<std::string> parts = {fmt::format("{}", fmt::join(dimensions, " × "))};
+  for (const TensorReading::Split& split : reading.other_splits) {
+    parts.push_back(fmt::format("{} × {}", said(Word::kReadBatch, split.batch),
+                                said(Word::kReadTokens, split.tokens)));
+  }
+  if (!reading.model.empty()) parts.emplace_back(reading.model);
+  return listed(language, parts);
+}
+
+bool is_evaluation(const Candidate& candidate) {
+  return candidate.phase == TorchPhase::kEvaluateFirst ||
+         candidate.phase == TorchPhase::kEvaluateLater;
+}
+
+// The sizes that a dimension can be read as.
+struct Sizes {
+  std::int64_t batch, tokens, vocabulary, width, heads;
+};
+
+Sizes sizes_of(const TorchRun& run, bool evaluation) {
+  return {evaluation ? run.eval_batch_size : run.batch_size,
+          evaluation ? run.eval_block_size : run.block_size, run.vocab_size, run.n_embd,
+          run.n_head};
+}
+
+std::optional<std::string> inner_dimension(Language language, const Sizes& s, std::int64_t size) {
+  const auto word = [&](Word id) { return say(language, id, {std::to_string(size)}); };
+  if (size == s.vocabulary) return word(Word::kReadVocabulary);
+  if (size == s.width) return word(Word::kReadWidth);
+  for (const std::int64_t times : {3, 4}) {
+    if (size == times * s.width) {
+      return say(language, Word::kReadTiedCopies, {std::to_string(times), std::to_string(s.width)});
+    }
+  }
+  if (size == s.tokens) return word(Word::kReadTokens);
+  if (size == s.heads) return word(Word::kReadHeads);
+  if (s.heads > 0 && size * s.heads == s.width) return word(Word::kReadHeadSize);
+  return std::nullopt;
+}
+
+std::optional<std::string> outer_dimension(Language language, const Sizes& s, std::int64_t size) {
+  const std::string batch = say(language, Word::kReadBatch, {std::to_string(s.batch)});
+  if (size == s.batch * s.tokens) {
+    const std::string tokens = say(language, Word::kReadTokens, {std::to_string(s.tokens)});
+    return fmt::format("{} × {}", batch, tokens);
+  }
+  if (size == s.batch) return batch;
+  return inner_dimension(language, s, size);
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  if (shape.size() == 1) return fmt::format("({},)", shape[0]);
+  return fmt::format("({})", fmt::join(shape, ", "));
+}
+
+}  // namespace
+
+std::string candidate_line(Language language, const Candidate& candidate) {
+  std::string text = clean(tensor_name(language, candidate));
+  if (!candidate.shape.empty()) text += fmt::format(", {}", shape_text(candidate.shape));
+  if (!candidate.dtype.empty()) text += fmt::format(" {}", clean(candidate.dtype));
+  if (candidate.bytes > 0) text += fmt::format(", {}", format_bytes(candidate.bytes));
+  return text;
+}
+
+std::string candidate_reading(const DoctorReport& report, const Candidate& candidate) {
+  const Language language = report.language;
+  if (candidate.reading) return reading_text(language, candidate);
+  if (report.memory == nullptr || candidate.shape.size() < 2) return "";
+  const Sizes sizes = sizes_of(report.memory->run, is_evaluation(candidate));
+  std::string text;
+  for (std::size_t i = 0; i < candidate.shape.size(); ++i) {
+    const auto read = i == 0 ? outer_dimension(language, sizes, candidate.shape[i])
+                             : inner_dimension(language, sizes, candidate.shape[i]);
+    if (!read) return "";
+    text += fmt::format("{}{}", i == 0 ? "" : " × ", *read);
+  }
+  return text;
+}
+
+std::string candidate_confidence(Language language, const Candidate& candidate) {
+  constexpr Word kEvidence[] = {Word::kByShape, Word::kBySizeAndAllocated, Word::kBySizeAndFrame,
+                                Word::kBySize, Word::kByReading};
+  const double p = candidate.confidence;
+  const Word word = p >= 0.95  ? Word::kCertain
+                    : p >= 0.8 ? Word::kVeryLikely
+                    : p >= 0.5 ? Word::kLikely
+                    : p >= 0.1 ? Word::kPossible
+                               : Word::kUnlikely;
+  return say(language, Word::kConfidence,
+             {say(language, word), fmt::format("{:.0f}%", std::floor(p * 100 + 0.5)),
+              say(language, kEvidence[static_cast<std::size_t>(candidate.evidence)])});
+}
+
+}  // namespace snug

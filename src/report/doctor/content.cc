@@ -1,0 +1,151 @@
+#include "report/doctor/content.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/bytes.h"
+#include "report/doctor/columns.h"
+#include "report/shell_command.h"
+
+namespace snug {
+namespace {
+
+bool is_myth(const Note& note) { return note.id >= NoteId::kMythEvaluationKeepsGraph; }
+
+// No setting of the run can help.
+bool helps_to_change_settings(const DoctorReport& report) {
+  if (!report.diagnosis) return true;
+  return report.diagnosis->cause != Cause::kNotMemory &&
+         report.diagnosis->cause != Cause::kHostMemory;
+}
+
+DoctorPoints notes_of(const DoctorReport& report, bool myths) {
+  DoctorPoints points;
+  points.title = say(report.language, myths ? Word::kMythsTitle : Word::kNotesTitle);
+  for (const Note& note : report.conclusions()->notes) {
+    if (is_myth(note) == myths) points.points.push_back(clean(say(report.language, note)));
+  }
+  return points;
+}
+
+DoctorPoints assumptions_of(const DoctorReport& report) {
+  DoctorPoints points;
+  points.title = say(report.language, Word::kExplainTitle);
+  for (const TorchAssumption& assumption : torch_assumptions(report.memory->run)) {
+    points.points.push_back(say(report.language, assumption));
+  }
+  points.points.push_back(time_assumption(report));
+  return points;
+}
+
+std::string snug_sentence(const DoctorReport& report) {
+  const SnugNeed& need = *report.snug;
+  const bool as_is = need.changes.empty(), is_named = !need.device.empty();
+  const Word on_named = need.fits ? (as_is ? Word::kSnugFits : Word::kSnugFitsWith)
+                                  : (as_is ? Word::kSnugDoesNotFit : Word::kSnugDoesNotFitWith);
+  const Word of_card = need.fits ? (as_is ? Word::kSnugFitsIn : Word::kSnugFitsInWith)
+                                 : (as_is ? Word::kSnugDoesNotFitIn : Word::kSnugDoesNotFitInWith);
+  return say(
+      report.language, is_named ? on_named : of_card,
+      {format_bytes(need.total_bytes),
+       is_named ? clean(need.device) : format_bytes(report.card_bytes), clean(need.changes)});
+}
+
+// As typed, without what only says where the report goes.
+std::vector<std::string> typed(const DoctorReport& report) {
+  std::vector<std::string> words;
+  for (const std::string& word : report.arguments) {
+    if (word.starts_with("--json") || word.starts_with("--html") || word.starts_with("--write") ||
+        word.starts_with("--explain")) {
+      continue;
+    }
+    words.push_back(clean(shell_quoted(word)));
+  }
+  return words;
+}
+
+bool names_log(const DoctorReport& report) {
+  return std::any_of(report.arguments.begin(), report.arguments.end(), [](const std::string& word) {
+    return word == "-" || word.starts_with("--log");
+  });
+}
+
+bool can_write(const DoctorReport& report) {
+  return report.fixes != nullptr && report.fixes->recommended &&
+         !report.fixes->recommended->changes.empty();
+}
+
+DoctorFacts last_facts(const DoctorReport& report) {
+  const Language language = report.language;
+  DoctorFacts facts;
+  const auto command = [&](Word label, std::vector<std::string> words) {
+    facts.facts.push_back({say(language, label), std::move(words), true});
+  };
+  // `snug doctor` with its arguments between others.
+  const auto again = [&](std::vector<std::string> first, const char* last) {
+    std::vector<std::string> words{"snug", "doctor"};
+    for (std::string& word : first) words.push_back(std::move(word));
+    for (std::string& word : typed(report)) words.push_back(std::move(word));
+    if (last != nullptr) words.emplace_back(last);
+    return words;
+  };
+  if (report.snug) {
+    facts.facts.push_back({say(language, Word::kInSnug), {snug_sentence(report)}});
+  }
+  if (!report.written.empty()) {
+    const std::string name = clean(report.written);
+    facts.facts.push_back({say(language, Word::kWriteIt), {say(language, Word::kWrote, {name})}});
+    command(Word::kRunIt, {"python", "train.py", clean(shell_quoted(report.written))});
+  } else if (!report.not_written.empty()) {
+    facts.facts.push_back({say(language, Word::kWriteIt), {report.not_written}});
+  } else if (!helps_to_change_settings(report)) {
+    return facts;
+  } else if (report.memory == nullptr) {
+    command(Word::kGiveConfig, again({"config/train_gpt2.py"}, nullptr));
+  } else if (can_write(report)) {
+    command(Word::kWriteIt, again({}, "--write=config/fits.py"));
+    command(Word::kRunIt, {"python", "train.py", "config/fits.py"});
+  } else if (!report.diagnosis && !names_log(report)) {
+    command(Word::kGiveLog, again({}, "--log=oom.txt"));
+  }
+  return facts;
+}
+
+bool is_empty(const DoctorBlock& block) {
+  if (const auto* facts = std::get_if<DoctorFacts>(&block)) return facts->facts.empty();
+  if (const auto* bars = std::get_if<DoctorBars>(&block)) return bars->bars.empty();
+  if (const auto* points = std::get_if<DoctorPoints>(&block)) return points->points.empty();
+  if (const auto* table = std::get_if<DoctorTable>(&block)) return table->rows.empty();
+  return false;
+}
+
+}  // namespace
+
+std::string time_assumption(const DoctorReport& report) {
+  if (report.card == nullptr) return say(report.language, Word::kTimesWithoutCard);
+  return say(report.language, Word::kTimesOfCard, {std::string(report.card->name)});
+}
+
+DoctorContent doctor_content(const DoctorReport& report) {
+  DoctorContent content;
+  if (report.diagnosis) {
+    add_diagnosis(report, content);
+    content.blocks.push_back(notes_of(report, false));
+  } else if (report.memory != nullptr) {
+    add_need(report, content);
+    if (report.prediction) content.blocks.push_back(notes_of(report, false));
+  }
+  if (helps_to_change_settings(report)) add_fixes(report, content);
+  if (report.conclusions() != nullptr) content.blocks.push_back(notes_of(report, true));
+  if (report.explain && report.memory != nullptr) {
+    if (report.diagnosis) content.blocks.push_back(phase_table_of(report));
+    content.blocks.push_back(assumptions_of(report));
+  }
+  content.blocks.push_back(last_facts(report));
+  std::erase_if(content.blocks, is_empty);
+  return content;
+}
+
+}  // namespace snug

@@ -1,0 +1,196 @@
+// The part of the report about the failure: what it was, when, what held the card.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "report/doctor/columns.h"
+#include "report/doctor/content.h"
+
+namespace snug {
+namespace {
+
+constexpr std::size_t kCandidatesShown = 4;
+
+bool is_of_the_card(Cause cause) {
+  return cause != Cause::kHostMemory && cause != Cause::kNotMemory;
+}
+
+std::string headline(const DoctorReport& report, const Diagnosis& d) {
+  const Language language = report.language;
+  std::string asked;
+  if (d.request_bytes > 0 && d.cause != Cause::kNotMemory) {
+    const std::string request = format_bytes(d.request_bytes);
+    asked = d.free_bytes && is_of_the_card(d.cause)
+                ? say(language, Word::kAskedWhereFree, {request, format_bytes(*d.free_bytes)})
+                : say(language, Word::kAsked, {request});
+  }
+  return sentences(language, say(language, headline_texts(d.cause)), asked);
+}
+
+std::vector<std::string> what_lines(const DoctorReport& report, const Candidate& c) {
+  const Language language = report.language;
+  std::vector<std::string> lines = {candidate_line(language, c)};
+  const std::string reading = candidate_reading(report, c);
+  if (!reading.empty()) lines.push_back(reading);
+  std::vector<std::string> more;
+  if (!c.op.empty()) more.push_back(say(language, Word::kByOperator, {clean(c.op)}));
+  if (c.count > 1) more.push_back(say(language, Word::kAlike, {std::to_string(c.count)}));
+  if (!more.empty()) lines.push_back(listed(language, more));
+  lines.push_back(candidate_confidence(language, c));
+  return lines;
+}
+
+// Readings of the number stand in a list, unless the traceback leaves one that is likely.
+bool is_listed(const Candidate& c) {
+  return c.evidence == Evidence::kReading || (c.reading && c.confidence < 0.5);
+}
+
+// What the line of the traceback says of all readings that go with it, whatever their shape.
+std::optional<Candidate> named_by_frame(const Diagnosis& d) {
+  const Candidate& first = d.candidates.front();
+  if (first.evidence != Evidence::kSizeAndFrame) return std::nullopt;
+  Candidate named;
+  named.tensor = first.tensor;
+  named.label = first.label;
+  named.bytes = first.bytes;
+  named.evidence = first.evidence;
+  for (const Candidate& c : d.candidates) {
+    const bool is_alike = c.evidence == first.evidence && c.label == first.label;
+    if (is_alike) named.confidence += c.confidence;
+  }
+  return named;
+}
+
+// What the figures rule out, for a cause that is another.
+std::string not_the_cause(Language language, const Diagnosis& d) {
+  std::vector<std::string> items;
+  if (d.cause != Cause::kFragmentation && d.unallocated_bytes) {
+    items.push_back(say(language, Word::kNotFragmentation, {format_bytes(*d.unallocated_bytes)}));
+  }
+  if (d.cause != Cause::kCoTenant) {
+    // As in the bars above: what is there has its amount, also where it is too little for a
+    // process.
+    if (d.others_bytes.value_or(0) > 0) {
+      items.push_back(say(language, Word::kNotOthersSome, {format_bytes(*d.others_bytes)}));
+    } else if (d.others_bytes || d.alone_on_card) {
+      items.push_back(say(language, Word::kNotOthersNone));
+    }
+  }
+  return listed(language, items);
+}
+
+bool rules_things_out(Cause cause) {
+  return cause == Cause::kCapacity || cause == Cause::kStatesExceedCard ||
+         cause == Cause::kFragmentation || cause == Cause::kCoTenant;
+}
+
+DoctorFacts first_facts(const DoctorReport& report, const Diagnosis& d) {
+  const Language language = report.language;
+  DoctorFacts facts;
+  const auto add = [&](Word label, std::vector<std::string> lines) {
+    facts.facts.push_back({say(language, label), std::move(lines)});
+  };
+  const bool has_candidate = !d.candidates.empty();
+  if (has_candidate && !is_listed(d.candidates.front())) {
+    add(Word::kWhatItWas, what_lines(report, d.candidates.front()));
+  } else if (const auto named = has_candidate ? named_by_frame(d) : std::nullopt) {
+    add(Word::kWhatItWas, what_lines(report, *named));
+  } else if (d.cause == Cause::kCapacity && d.request_bytes > 0 && report.memory != nullptr) {
+    add(Word::kWhatItWas, {say(language, Word::kNothingOfThatSize)});
+  }
+  if (d.phase && is_of_the_card(d.cause)) add(Word::kWhen, {say(language, texts_of(*d.phase))});
+  const std::string ruled_out = rules_things_out(d.cause) ? not_the_cause(language, d) : "";
+  if (!ruled_out.empty()) add(Word::kNotTheCause, {ruled_out});
+  if (d.event && !d.event->text.empty() && d.candidates.empty()) {
+    add(Word::kTheMessage, {clean(d.event->text)});
+  }
+  return facts;
+}
+
+DoctorBars held_by_message(const DoctorReport& report, const Diagnosis& d) {
+  const Language language = report.language;
+  DoctorBars bars;
+  bars.title = say(language, Word::kHeldByMessage);
+  std::int64_t known = 0;
+  const auto add = [&](Word part, const std::optional<std::int64_t>& bytes) {
+    if (!bytes || *bytes <= 0) return;
+    bars.bars.push_back({say(language, part), *bytes, part == Word::kPartFree});
+    known += *bytes;
+  };
+  add(Word::kPartAllocated, d.allocated_bytes);
+  add(Word::kPartUnallocated, d.unallocated_bytes);
+  add(Word::kPartContext, d.context_bytes);
+  add(Word::kPartOthers, d.others_bytes);
+  add(Word::kPartFree, d.free_bytes);
+  if (bars.bars.empty()) return bars;
+  constexpr std::int64_t kWorthSaying = 16 * kMiB;  // the message's figures are rounded
+  const std::int64_t rest = d.capacity_bytes.value_or(0) - known;
+  if (rest > kWorthSaying) add(Word::kPartUnknown, rest);
+  bars.whole_bytes = std::max(known, d.capacity_bytes.value_or(0));
+  if (d.capacity_bytes) add(Word::kPartTotal, d.capacity_bytes);
+  for (const LogProcess& process : d.other_processes) {
+    const std::string pid = std::to_string(process.pid);
+    bars.lines.push_back(process.in_use ? say(language, Word::kProcessHolds,
+                                              {pid, format_bytes((process.in_use->low_bytes / 2) +
+                                                                 (process.in_use->high_bytes / 2))})
+                                        : say(language, Word::kProcessUnknown, {pid}));
+  }
+  return bars;
+}
+
+// The first stands above, unless all are readings of the bare number.
+DoctorPoints other_candidates(const DoctorReport& report, const Diagnosis& d) {
+  const Language language = report.language;
+  DoctorPoints points;
+  if (d.candidates.empty()) return points;
+  const bool readings = is_listed(d.candidates.front());
+  points.title = say(language, readings ? Word::kReadingsTitle : Word::kCandidatesTitle);
+  for (std::size_t i = readings ? 0 : 1; i < d.candidates.size(); ++i) {
+    if (points.points.size() >= (readings ? d.candidates.size() : kCandidatesShown)) break;
+    const Candidate& c = d.candidates[i];
+    std::string text = candidate_line(language, c);
+    const std::string reading = candidate_reading(report, c);
+    if (!reading.empty()) text += fmt::format("\n{}", reading);
+    if (c.phase) text += fmt::format("\n{}", say(language, texts_of(*c.phase)));
+    points.points.push_back(fmt::format("{}\n{}", text, candidate_confidence(language, c)));
+  }
+  return points;
+}
+
+std::string would_train(const DoctorReport& report, const Diagnosis& d) {
+  const std::int64_t capacity =
+      report.card_bytes > 0 ? report.card_bytes : d.capacity_bytes.value_or(0);
+  if (report.memory == nullptr || d.worst_peak_bytes <= 0 || capacity <= 0) return "";
+  const TorchRange vram = torch_vram(*report.memory);
+  const std::int64_t least = d.worst_peak_bytes + report.memory->context_range.low_bytes;
+  const Word word = least > capacity             ? Word::kTrainNo
+                    : vram.high_bytes > capacity ? Word::kTrainTight
+                                                 : Word::kTrainYes;
+  return say(report.language, word,
+             {range_text(report.language, std::min(least, vram.high_bytes), vram.high_bytes),
+              format_bytes(capacity)});
+}
+
+}  // namespace
+
+void add_diagnosis(const DoctorReport& report, DoctorContent& content) {
+  const Diagnosis& d = *report.diagnosis;
+  const Language language = report.language;
+  content.tone =
+      d.cause == Cause::kNotMemory || d.cause == Cause::kUnknown ? Tone::kWarn : Tone::kBad;
+  content.headline = headline(report, d);
+  content.explanation = say(language, explanation_texts(d.cause));
+  content.blocks.push_back(first_facts(report, d));
+  if (is_of_the_card(d.cause)) {
+    content.blocks.push_back(held_by_message(report, d));
+    if (report.memory != nullptr) content.blocks.push_back(held_by_model(report));
+    content.blocks.push_back(other_candidates(report, d));
+    const std::string trains = would_train(report, d);
+    if (!trains.empty()) {
+      content.blocks.push_back(DoctorFacts{{{say(language, Word::kWouldTrain), {trains}}}});
+    }
+  }
+}
+
+}  // namespace snug

@@ -1,0 +1,84 @@
+// What to type where nanoGPT has no key: lines to change as a diff without words, and commands.
+#include <fmt/format.h>
+
+#include "report/doctor/content.h"
+
+namespace snug {
+namespace {
+
+std::vector<std::string> eval_batch_lines(std::int64_t rows) {
+  return {"train.py",
+          fmt::format("+ eval_batch_size = {}", rows),
+          "  get_batch:",
+          "- def get_batch(split):",
+          "+ def get_batch(split, rows=batch_size):",
+          "-     ix = torch.randint(len(data) - block_size, (batch_size,))",
+          "+     ix = torch.randint(len(data) - block_size, (rows,))",
+          "  estimate_loss:",
+          "-             X, Y = get_batch(split)",
+          "+             X, Y = get_batch(split, eval_batch_size)"};
+}
+
+std::vector<std::string> checkpoint_lines(std::int64_t blocks, std::int64_t layers) {
+  std::vector<std::string> lines = {"model.py", "+ from torch.utils.checkpoint import checkpoint",
+                                    "  GPT.forward:"};
+  if (blocks >= layers) {
+    lines.push_back("-             x = block(x)");
+    lines.push_back("+             x = checkpoint(block, x, use_reentrant=False)");
+    return lines;
+  }
+  lines.push_back("-         for block in self.transformer.h:");
+  lines.push_back("-             x = block(x)");
+  lines.push_back("+         for i, block in enumerate(self.transformer.h):");
+  lines.push_back(fmt::format(
+      "+             x = checkpoint(block, x, use_reentrant=False) if i < {} else block(x)",
+      blocks));
+  return lines;
+}
+
+std::vector<std::string> eight_bit_lines() {
+  return {"pip install bitsandbytes",
+          "model.py",
+          "+ import bitsandbytes",
+          "  GPT.configure_optimizers:",
+          "- optimizer = torch.optim.AdamW(optim_groups, ...)",
+          "+ optimizer = bitsandbytes.optim.AdamW8bit(",
+          "+     optim_groups, lr=learning_rate, betas=betas)"};
+}
+
+std::vector<std::string> free_lines(const DoctorReport& report) {
+  std::vector<std::string> lines = {
+      "nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv", "fuser -v /dev/nvidia*"};
+  if (report.diagnosis) {
+    for (const LogProcess& process : report.diagnosis->other_processes) {
+      lines.push_back(fmt::format("ps -fp {}", process.pid));
+    }
+  }
+  lines.push_back("kill PID");
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> fix_code(const DoctorReport& report, const TorchFix& fix) {
+  switch (fix.kind) {
+    case TorchFixKind::kEvalBatch:
+      if (!fix.needs_edit) return {};
+      return eval_batch_lines(fix.run.eval_batch_size);
+    case TorchFixKind::kCheckpoint:
+    case TorchFixKind::kSplit:
+      if (!fix.needs_edit) return {};
+      return checkpoint_lines(fix.run.checkpoint_blocks, fix.run.n_layer);
+    case TorchFixKind::kEightBitAdam:
+      return eight_bit_lines();
+    case TorchFixKind::kAllocator:
+      return {"export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+              "export PYTORCH_ALLOC_CONF=expandable_segments:True"};
+    case TorchFixKind::kFreeOthers:
+      return free_lines(report);
+    default:
+      return {};
+  }
+}
+
+}  // namespace snug

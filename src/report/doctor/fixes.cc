@@ -1,0 +1,238 @@
+// The fixes: the table, the configs to take, and how to make what no key makes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/bytes.h"
+#include "report/doctor/content.h"
+
+namespace snug {
+namespace {
+
+constexpr std::size_t kFixesShown = 14;
+
+std::vector<std::string> name_arguments(const TorchFix& fix) {
+  const Config& c = fix.config;
+  const auto text = [](std::int64_t number) { return std::to_string(number); };
+  switch (fix.kind) {
+    case TorchFixKind::kSplit:
+      return {text(c.batch_size), text(c.gradient_accumulation_steps)};
+    case TorchFixKind::kEvalBatch:
+      return {text(fix.run.eval_batch_size)};
+    case TorchFixKind::kCheckpoint:
+      return {text(fix.run.checkpoint_blocks), text(fix.run.n_layer)};
+    case TorchFixKind::kDtype16:
+      return {c.dtype};
+    case TorchFixKind::kFewerSequences:
+      return {text(fix.effective_batch)};
+    case TorchFixKind::kShorterContext:
+      return {text(c.block_size)};
+    case TorchFixKind::kFewerLayers:
+      return {text(c.n_layer), millions(fix.parameters)};
+    case TorchFixKind::kNarrower:
+      return {text(c.n_embd), text(c.n_head), millions(fix.parameters)};
+    case TorchFixKind::kSmallerPretrained:
+      return {c.init_from, millions(fix.parameters)};
+    default:
+      return {};
+  }
+}
+
+Word fix_how(const TorchFix& fix) {
+  if (fix.kind == TorchFixKind::kAllocator) return Word::kHowVariable;
+  if (fix.kind == TorchFixKind::kFreeOthers) return Word::kHowByHand;
+  return fix.needs_edit ? Word::kHowEdit : Word::kHowKey;
+}
+
+// At most four or five characters, whatever the figure: "9999", "123k", "1.2M".
+std::string count_text(double count) {
+  if (count < 9999.5) return fmt::format("{:.0f}", count);
+  if (count < 999.5e3) return fmt::format("{:.0f}k", count / 1e3);
+  return fmt::format("{:.{}f}M", count / 1e6, count < 9.95e6 ? 1 : 0);
+}
+
+std::string batch_text(std::int64_t batch) {
+  return batch < 1000000 ? std::to_string(batch) : count_text(static_cast<double>(batch));
+}
+
+std::string time_text(double ratio) {
+  if (ratio >= 3) return fmt::format("×{}", count_text(ratio));
+  const double percent = (ratio - 1) * 100;
+  return std::fabs(percent) < 0.5 ? "0%" : fmt::format("{:+.0f}%", percent);
+}
+
+bool is_of_the_card(const TorchFix& fix) { return fix.vram.high_bytes > 0; }
+
+// "5.21–6.02" in one unit for the whole column, in at most eleven characters: "215–1063".
+std::string vram_text(const TorchFix& fix, std::int64_t unit) {
+  if (!is_of_the_card(fix)) return "–";
+  const auto in_units = [&](std::int64_t bytes) {
+    return static_cast<double>(bytes) / static_cast<double>(unit);
+  };
+  const double most = in_units(fix.vram.high_bytes);
+  const int decimals = most < 99.995 ? 2 : most < 999.95 ? 1 : 0;
+  const auto amount = [&](std::int64_t bytes) {
+    return fmt::format("{:.{}f}", in_units(bytes), decimals);
+  };
+  const std::string low = amount(fix.vram.low_bytes), high = amount(fix.vram.high_bytes);
+  return low == high ? low : fmt::format("{}–{}", low, high);
+}
+
+std::int64_t unit_of(const std::vector<TorchFix>& fixes) {
+  std::int64_t most = 0;
+  for (const TorchFix& fix : fixes) most = std::max(most, fix.vram.high_bytes);
+  if (most >= 10000 * kGiB) return 1024 * kGiB;
+  return most >= kGiB ? kGiB : kMiB;
+}
+
+std::string unit_name(std::int64_t unit) {
+  return unit == kMiB ? "MiB" : unit == kGiB ? "GiB" : "TiB";
+}
+
+Tone mark_of(const DoctorReport& report, const TorchFix& fix) {
+  if (report.card_bytes <= 0 || !is_of_the_card(fix)) return Tone::kPlain;
+  return fix.fits ? Tone::kGood : Tone::kBad;
+}
+
+DoctorTable fix_table_of(const DoctorReport& report) {
+  const Language language = report.language;
+  const std::vector<TorchFix>& fixes = report.fixes->ranked;
+  const std::int64_t unit = unit_of(fixes);
+  DoctorTable table;
+  table.title = say(language, Word::kFixesTitle);
+  table.has_marks = true;
+  table.rows_in_text = kFixesShown;
+  if (fixes.size() > kFixesShown) {
+    table.more = say(language, Word::kMoreFixes, {std::to_string(fixes.size() - kFixesShown)});
+  }
+  table.columns = {{say(language, Word::kHeadFix), 24, false},
+                   {say(language, Word::kHeadVram, {unit_name(unit)}), 11, true},
+                   {say(language, Word::kHeadBatch), 6, true},
+                   {say(language, Word::kHeadTime), 5, true},
+                   {say(language, Word::kHeadEffect), 12, false},
+                   {say(language, Word::kHeadHow), 7, false}};
+  for (const TorchFix& fix : fixes) {
+    table.rows.push_back(
+        {mark_of(report, fix),
+         {fix_name(report, fix), vram_text(fix, unit), batch_text(fix.effective_batch),
+          time_text(fix.time_ratio), say(language, fix_effect(fix)), say(language, fix_how(fix))}});
+  }
+  return table;
+}
+
+std::vector<std::string> key_lines(const TorchFix& fix) {
+  std::vector<std::string> lines;
+  for (const Change& change : fix.changes) {
+    lines.push_back(fmt::format("{} = {}", change.key, change.after));
+  }
+  return lines;
+}
+
+// Its other half, as a fix of its own.
+TorchFix as_checkpointing(TorchFix fix) {
+  fix.kind = TorchFixKind::kCheckpoint;
+  return fix;
+}
+
+DoctorCode config_block(const DoctorReport& report, Word title, const TorchFix& fix) {
+  const Language language = report.language;
+  std::vector<std::string> parts = {fix_name(report, fix)};
+  if (has_checkpointing(fix)) {
+    parts.push_back(fix_name(report, as_checkpointing(fix)));
+  }
+  if (is_of_the_card(fix)) {
+    parts.push_back(say(language, Word::kVramAfter, {range_text(language, fix.vram)}));
+  }
+  return {say(language, title), fmt::format("{}", fmt::join(parts, " · ")), key_lines(fix)};
+}
+
+void add_configs(const DoctorReport& report, DoctorContent& content) {
+  const TorchFixes& fixes = *report.fixes;
+  if (fixes.recommended) {
+    content.blocks.push_back(config_block(report, Word::kRecommendedTitle, *fixes.recommended));
+  }
+  if (!fixes.safest) return;
+  const bool same = fixes.recommended &&
+                    key_lines(*fixes.recommended) == key_lines(*fixes.safest) &&
+                    fixes.recommended->needs_edit == fixes.safest->needs_edit;
+  DoctorCode block = config_block(report, Word::kSafestTitle, *fixes.safest);
+  if (same) block = {block.title, say(report.language, Word::kSafestIsRecommended), {}};
+  content.blocks.push_back(std::move(block));
+}
+
+// What takes more than a key, each kind once, in the order of the table.
+std::vector<TorchFix> fixes_to_explain(const DoctorReport& report) {
+  std::vector<TorchFix> fixes;
+  const auto add = [&](const TorchFix& fix) {
+    const bool is_known = std::any_of(fixes.begin(), fixes.end(),
+                                      [&](const TorchFix& f) { return f.kind == fix.kind; });
+    if (!is_known && !fix_code(report, fix).empty()) fixes.push_back(fix);
+  };
+  const auto add_kind = [&](TorchFixKind kind) {
+    TorchFix fix{};
+    fix.kind = kind;
+    add(fix);
+  };
+  const Cause cause = report.diagnosis ? report.diagnosis->cause : Cause::kUnknown;
+  if (cause == Cause::kFragmentation) add_kind(TorchFixKind::kAllocator);
+  if (cause == Cause::kCoTenant) add_kind(TorchFixKind::kFreeOthers);
+  if (report.fixes == nullptr) return fixes;
+  for (const auto& fix : {report.fixes->recommended, report.fixes->safest}) {
+    if (fix && has_checkpointing(*fix)) add(as_checkpointing(*fix));
+  }
+  for (const TorchFix& fix : report.fixes->ranked) add(fix);
+  return fixes;
+}
+
+}  // namespace
+
+std::string fix_name(const DoctorReport& report, const TorchFix& fix) {
+  return say(report.language, name_texts(fix.kind),
+             std::span<const std::string>(name_arguments(fix)));
+}
+
+Word fix_effect(const TorchFix& fix) {
+  switch (fix.kind) {
+    case TorchFixKind::kCompileOn:
+    case TorchFixKind::kDtype16:
+      return Word::kEffectRounding;
+    case TorchFixKind::kEightBitAdam:
+      return Word::kEffectEightBit;
+    case TorchFixKind::kFewerSequences:
+      return Word::kEffectFewerSequences;
+    case TorchFixKind::kShorterContext:
+      return Word::kEffectShorterContext;
+    case TorchFixKind::kFewerLayers:
+    case TorchFixKind::kNarrower:
+    case TorchFixKind::kSmallerPretrained:
+      return Word::kEffectSmallerModel;
+    default:
+      return fix.same_training ? Word::kEffectSame : Word::kEffectOther;
+  }
+}
+
+bool has_checkpointing(const TorchFix& fix) {
+  return fix.kind == TorchFixKind::kSplit && fix.needs_edit;
+}
+
+void add_fixes(const DoctorReport& report, DoctorContent& content) {
+  const Language language = report.language;
+  if (report.fixes != nullptr && !report.fixes->ranked.empty()) {
+    DoctorTable table = fix_table_of(report);
+    const TorchFixes& fixes = *report.fixes;
+    if (!fixes.recommended && report.card_bytes > 0) {
+      const Word word = fixes.fits_as_is ? Word::kFitsAsItIs : Word::kNoneFits;
+      table.lines.push_back(say(language, word));
+    }
+    content.blocks.push_back(std::move(table));
+    add_configs(report, content);
+  }
+  for (const TorchFix& fix : fixes_to_explain(report)) {
+    content.blocks.push_back(DoctorCode{say(language, Word::kHowToTitle, {fix_name(report, fix)}),
+                                        say(language, action_texts(fix.kind)),
+                                        fix_code(report, fix)});
+  }
+}
+
+}  // namespace snug

@@ -1,0 +1,134 @@
+// A case for the report's tests: 124M at batch 64 on 12 GB, which fails at its first evaluation.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "report/doctor/report.h"
+
+namespace snug {
+
+constexpr Language kAllLanguages[] = {Language::kEnglish, Language::kChinese, Language::kJapanese,
+                                      Language::kGerman};
+
+inline std::int64_t gib(double amount) {
+  return static_cast<std::int64_t>(amount * static_cast<double>(kGiB));
+}
+
+inline TorchRun run_for_test() {
+  TorchRun run;
+  run.batch_size = run.eval_batch_size = 64;
+  run.accumulation_steps = 8;
+  return run;
+}
+
+inline Candidate logits_for_test() {
+  Candidate c;
+  c.tensor = c.label = "logits";
+  c.op = "aten::mm";
+  c.shape = {65536, 50304};
+  c.dtype = "bfloat16";
+  c.bytes = std::int64_t{65536} * 50304 * 2;
+  c.phase = TorchPhase::kEvaluateFirst;
+  c.confidence = 0.99;
+  c.evidence = Evidence::kShapeInLog;
+  return c;
+}
+
+inline Diagnosis diagnosis_for_test() {
+  Diagnosis d;
+  d.cause = Cause::kCapacity;
+  d.cause_confidence = 0.98;
+  d.request_bytes = gib(6.14);
+  d.candidates = {logits_for_test(), logits_for_test()};
+  d.candidates[1].tensor = d.candidates[1].label = "gradient of logits";
+  d.candidates[1].phase = TorchPhase::kBackward;
+  d.candidates[1].confidence = 0.01;
+  d.candidates[1].evidence = Evidence::kSizeOnly;
+  d.phase = TorchPhase::kEvaluateFirst;
+  d.capacity_bytes = gib(11.69);
+  d.allocated_bytes = gib(6.78);
+  d.unallocated_bytes = 31 * kMiB;
+  d.free_bytes = gib(2.68);
+  d.context_bytes = 225 * kMiB;
+  d.alone_on_card = true;
+  d.worst_peak_bytes = gib(61.57);
+  d.notes = {{NoteId::kFirstStepNeedsMore, {"61.57 GiB", "11.69 GiB"}},
+             {NoteId::kLogitsKeptAlive, {"6.14 GiB"}},
+             {NoteId::kMythEvaluationKeepsGraph, {}},
+             {NoteId::kMythHalvingHalves, {"61.57 GiB", "31.77 GiB"}},
+             {NoteId::kMythCompileOffSaves, {"61.57 GiB", "42.90 GiB"}}};
+  return d;
+}
+
+// Every note, with as many arguments as any text has.
+inline Diagnosis diagnosis_with_all_notes() {
+  Diagnosis d = diagnosis_for_test();
+  d.notes.clear();
+  for (int i = 0; i < kNoteCount; ++i) {
+    d.notes.push_back({static_cast<NoteId>(i), {"12.34 GiB", "5.67 GiB", "890.12 MiB", "516"}});
+  }
+  return d;
+}
+
+inline TorchFix fix_for_test(TorchFixKind kind, std::int64_t batch, double low, double high) {
+  TorchFix fix;
+  fix.kind = kind;
+  fix.config.batch_size = batch;
+  fix.config.gradient_accumulation_steps = 512 / batch;
+  fix.run = run_for_test();
+  fix.run.batch_size = batch;
+  fix.run.eval_batch_size = kind == TorchFixKind::kEvalBatch ? batch / 4 : batch;
+  fix.run.checkpoint_blocks = kind == TorchFixKind::kCheckpoint ? fix.run.n_layer : 0;
+  fix.effective_batch = 512;
+  fix.vram = {gib(low), gib(high)};
+  fix.saved_bytes = gib(62 - (low + high) / 2);
+  fix.time_ratio = 1.02;
+  fix.same_training = true;
+  fix.fits = high < 11.6;
+  fix.parameters = 123587328;
+  if (kind == TorchFixKind::kSplit) {
+    fix.changes = {{"batch_size", "64", std::to_string(batch)},
+                   {"gradient_accumulation_steps", "8", std::to_string(512 / batch)}};
+  }
+  return fix;
+}
+
+// One of every kind.
+inline TorchFixes fixes_for_test() {
+  TorchFixes fixes;
+  fixes.ranked = {fix_for_test(TorchFixKind::kSplit, 4, 6.12, 7.03),
+                  fix_for_test(TorchFixKind::kSplit, 2, 4.31, 5.02)};
+  for (int k = 1; k <= static_cast<int>(TorchFixKind::kOnProcessor); ++k) {
+    fixes.ranked.push_back(fix_for_test(static_cast<TorchFixKind>(k), 64, 32.15, 61.93));
+    TorchFix& fix = fixes.ranked.back();
+    fix.needs_edit = fix.kind == TorchFixKind::kEvalBatch ||
+                     fix.kind == TorchFixKind::kCheckpoint ||
+                     fix.kind == TorchFixKind::kEightBitAdam;
+    fix.same_training = fix.kind < TorchFixKind::kDtype16;
+    fix.config.dtype = "bfloat16";
+    if (fix.kind == TorchFixKind::kOnProcessor) fix.vram = {};
+    if (fix.kind == TorchFixKind::kOnProcessor) fix.time_ratio = 50;
+  }
+  fixes.recommended = fixes.ranked[0];
+  fixes.safest = fixes.ranked[1];
+  return fixes;
+}
+
+// All of it; `memory` and `fixes` must outlive the report.
+inline DoctorReport report_for_test(Language language, const TorchMemory& memory,
+                                    const TorchFixes& fixes) {
+  DoctorReport report;
+  report.diagnosis = diagnosis_for_test();
+  report.memory = &memory;
+  report.fixes = &fixes;
+  report.card = find_card("rtx3060");
+  report.card_bytes = gib(11.6);
+  report.snug = SnugNeed{gib(9.87), true, "--checkpoint_blocks=9", "GeForce RTX 3060"};
+  report.arguments = {"config/train_gpt2.py", "--log=oom.txt"};
+  report.language = language;
+  return report;
+}
+
+}  // namespace snug

@@ -1,0 +1,58 @@
+// What the doctor found, as people and scripts read it: the answer first, the reason under it, the
+// next command last.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doctor/diagnosis/diagnosis.h"
+#include "doctor/fixes/fixes.h"
+#include "fit/cards.h"
+#include "report/catalogue/messages.h"
+
+namespace snug {
+
+// What the same config needs in Snug.
+struct SnugNeed {
+  std::int64_t total_bytes = 0;
+  bool fits = false;
+  std::string changes;  // "--checkpoint_blocks=9"; empty: as it is
+  std::string device;   // "GeForce RTX 3060"; empty: no card is named
+};
+
+// The pointers may be null and are the caller's.
+struct DoctorReport {
+  std::optional<Diagnosis> diagnosis;   // nothing: no log with a failure was given
+  std::optional<Diagnosis> prediction;  // then: what will happen on the card, and notes
+  const TorchMemory* memory = nullptr;  // null: no config
+  const TorchFixes* fixes = nullptr;
+  const Card* card = nullptr;
+  std::int64_t card_bytes = 0;  // what the card can give to one process; 0: not known
+  std::optional<SnugNeed> snug;
+  bool explain = false;                // list what the figures take for granted
+  std::string written;                 // the file that --write made; empty: none
+  std::string not_written;             // why --write made none
+  std::vector<std::string> arguments;  // behind `snug doctor`, as typed
+  bool color = false;
+  Language language = Language::kEnglish;
+
+  // Of the log, else of the model; null: neither.
+  const Diagnosis* conclusions() const {
+    return diagnosis ? &*diagnosis : prediction ? &*prediction : nullptr;
+  }
+};
+
+// The lines to change or type for a fix that no key makes; empty for the others.
+std::vector<std::string> fix_code(const DoctorReport& report, const TorchFix& fix);
+
+std::string doctor_text(const DoctorReport& report);
+
+// One JSON object; its members are documented in docs/formats.md. Valid UTF-8 whatever the log had.
+std::string doctor_json(const DoctorReport& report);
+
+// One HTML page that needs nothing else: no network, no other file, no script.
+std::string doctor_page(const DoctorReport& report);
+
+}  // namespace snug

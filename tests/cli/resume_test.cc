@@ -1,0 +1,221 @@
+// A run that was stopped, by a signal or by kill -9 at any moment, ends with the very bytes of one
+// that never was. Which moment a test hits differs from run to run; what must hold does not.
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "cli/testing.h"
+
+namespace snug {
+namespace {
+
+using Json = nlohmann::json;
+
+class CliResumeTest : public CliTest {
+ protected:
+  // Too long to end by itself; the last leg says where to stop.
+  static Words endless() { return {"--max_iters=1000000", "--dropout=0.1", "--eval_interval=3"}; }
+
+  Words command(const Words& more) const { return Words{"train"} + tiny(endless() + more); }
+
+  ProgramResult stop_after(const std::string& line, int signal, const Words& more) const {
+    RunningProgram program(command(more), settings());
+    EXPECT_TRUE(program.wait_for_output(line)) << program.out();
+    program.send(signal);
+    return program.wait();
+  }
+
+  // metrics.jsonl without what a clock decides.
+  std::vector<Json> timeless_metrics(const std::string& out_dir) const {
+    std::vector<Json> entries = metrics(out_dir);
+    for (Json& entry : entries) {
+      entry.erase("time_ms");
+      entry.erase("tokens_per_second");
+    }
+    return entries;
+  }
+
+  void expect_same_run(const std::string& out_dir, const std::string& other) const {
+    EXPECT_EQ(weights_and_optimizer(out_dir), weights_and_optimizer(other));
+    EXPECT_EQ(timeless_metrics(out_dir), timeless_metrics(other));
+  }
+};
+
+// The number in "stopped by ... after N iterations".
+int iterations_done(const std::string& out) {
+  std::smatch match;
+  const std::regex pattern("stopped by SIG[A-Z]+ after ([0-9]+) iterations");
+  return std::regex_search(out, match, pattern) ? std::stoi(match[1]) : -1;
+}
+
+int newest_step(const std::string& latest_link) {
+  std::error_code ignored;
+  const std::string name = std::filesystem::read_symlink(latest_link, ignored).string();
+  return name.empty() ? 0 : std::stoi(name.substr(5));
+}
+
+TEST_F(CliResumeTest, SignalsSaveAndResumeGoesOnBitForBit) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    const std::string name = signal == SIGTERM ? "SIGTERM" : "SIGINT";
+    const ProgramResult stopped = stop_after("iter 4:", signal, {"--out_dir=" + name});
+    EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+    expect_holds(stopped.out, {"saving checkpoint", name.c_str(), "--init_from=resume"});
+    const int done = iterations_done(stopped.out);
+    ASSERT_GE(done, 5) << stopped.out;
+
+    const std::string last = "--max_iters=" + std::to_string(done + 4);
+    const ProgramResult resumed = run(command({"--out_dir=" + name, last, "--init_from=resume"}));
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_NE(resumed.out.find("continuing at iteration " + std::to_string(done)),
+              std::string::npos);
+    ASSERT_EQ(run(command({"--out_dir=whole" + name, last})).exit_code, 0);
+    expect_same_run(name, "whole" + name);
+  }
+}
+
+TEST_F(CliResumeTest, KilledAgainAndAgainEndsAsIfNeverStopped) {
+  constexpr int kKills = 6;
+  std::mt19937 random(1);
+  const Words busy = {"--eval_interval=1", "--eval_iters=1", "--out_dir=killed"};
+  for (int kill = 0; kill < kKills; ++kill) {
+    const int at = newest_step(path("killed/latest"));
+    const Words start = at == 0 ? Words{} : Words{"--init_from=resume"};
+    RunningProgram program(command(busy + start), settings());
+    // Two iterations on, a checkpoint more is whole; most of the time after it goes into saving.
+    ASSERT_TRUE(program.wait_for_output("iter " + std::to_string(at + 2) + ":")) << program.out();
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 30000));
+    program.send(SIGKILL);
+    EXPECT_EQ(program.wait().signal, SIGKILL);
+    EXPECT_GT(newest_step(path("killed/latest")), at);
+    weights_and_optimizer("killed");  // both are there
+  }
+  const std::string last = "--max_iters=" + std::to_string(newest_step(path("killed/latest")) + 2);
+  const ProgramResult resumed = run(command(busy + Words{last, "--init_from=resume"}));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(resumed.out.find("skipped"), std::string::npos) << resumed.out;
+  ASSERT_EQ(run(command(busy + Words{last, "--out_dir=whole"})).exit_code, 0);
+  expect_same_run("killed", "whole");
+  for (const std::string& name : folder_.list()) {
+    EXPECT_EQ(name.find(".tmp-"), std::string::npos) << name;
+  }
+}
+
+TEST_F(CliResumeTest, StopInTheMiddleOfAnEvaluation) {
+  ASSERT_EQ(run(command({"--max_iters=5"})).exit_code, 0);  // iteration 6, not evaluated yet
+  const FileBytes before = weights_and_optimizer("out");
+  RunningProgram program(command({"--init_from=resume", "--eval_iters=100000"}), settings());
+  program.wait_until_handled(SIGTERM);
+  program.send(SIGTERM);
+  const ProgramResult stopped = program.wait();
+  EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+  EXPECT_EQ(iterations_done(stopped.out), 6) << stopped.out;
+  EXPECT_EQ(weights_and_optimizer("out"), before);
+  ASSERT_EQ(run(command({"--init_from=resume", "--max_iters=8"})).exit_code, 0);
+  ASSERT_EQ(run(command({"--out_dir=whole", "--max_iters=8"})).exit_code, 0);
+  expect_same_run("out", "whole");
+}
+
+TEST_F(CliResumeTest, StopBeforeTheFirstIterationPromisesNothing) {
+  RunningProgram program(command({"--eval_iters=100000"}), settings());
+  program.wait_until_handled(SIGTERM);
+  program.send(SIGTERM);
+  const ProgramResult stopped = program.wait();
+  EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+  EXPECT_NE(stopped.out.find("nothing was saved"), std::string::npos) << stopped.out;
+  EXPECT_EQ(stopped.out.find("--init_from=resume"), std::string::npos) << stopped.out;
+  EXPECT_FALSE(exists("out/latest"));
+}
+
+// The stop falls on an iteration that is evaluated after the resume and turns out the best.
+TEST_F(CliResumeTest, TheBestCheckpointIsTheSameOne) {
+  const Words short_run = {"--max_iters=4"};
+  ASSERT_EQ(run(command({"--max_iters=2"})).exit_code, 0);
+  ASSERT_EQ(run(command(short_run + Words{"--init_from=resume"})).exit_code, 0);
+  ASSERT_EQ(run(command(short_run + Words{"--out_dir=whole"})).exit_code, 0);
+  EXPECT_EQ(newest_step(path("whole/best")), 3);
+  EXPECT_EQ(newest_step(path("out/best")), 3);
+  expect_same_run("out", "whole");
+}
+
+TEST_F(CliResumeTest, ResumeMayUseMemoryDifferently) {
+  const Words batch = {"--batch_size=12"}, last = {"--max_iters=8"};
+  ASSERT_EQ(run(command(batch + Words{"--max_iters=4"})).exit_code, 0);
+  ASSERT_EQ(run(command({"--init_from=resume", "--max_iters=8", "--batch_size=3",
+                         "--gradient_accumulation_steps=4", "--grad_checkpoint=True"}))
+                .exit_code,
+            0);
+  ASSERT_EQ(run(command(batch + last + Words{"--out_dir=whole"})).exit_code, 0);
+  EXPECT_EQ(weights_and_optimizer("out"), weights_and_optimizer("whole"));
+}
+
+TEST_F(CliResumeTest, AnotherEffectiveBatchIsSaid) {
+  ASSERT_EQ(train({"--max_iters=3"}).exit_code, 0);
+  const ProgramResult resumed = train({"--init_from=resume", "--batch_size=5"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  expect_holds(resumed.out, {"effective batch was 4", "now it is 5"});
+}
+
+TEST_F(CliResumeTest, AFolderInUseIsRefusedAndAKillFreesIt) {
+  ASSERT_EQ(train({"--max_iters=3"}).exit_code, 0);
+  const Words rarely = {"--init_from=resume", "--eval_interval=1000000"};
+  RunningProgram first(command(rarely), settings());
+  ASSERT_TRUE(first.wait_for_output("iter 5:")) << first.out();
+  for (const char* init_from : {"--init_from=scratch", "--init_from=resume"}) {
+    expect_error(train({init_from}), 5, {"in use by another training", "out", "--out_dir"});
+  }
+  EXPECT_FALSE(exists("out/earlier-1"));
+  EXPECT_EQ(train({"--init_from=resume", "--eval_only=True"}).exit_code, 0);
+  EXPECT_EQ(run({"sample", "--num_samples=1", "--max_new_tokens=5"}).exit_code, 0);
+  first.send(SIGKILL);
+  EXPECT_EQ(first.wait().signal, SIGKILL);
+  const ProgramResult resumed = train({"--init_from=resume"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(newest_step(path("out/latest")), 11);
+}
+
+// The file is cut in the middle of a run whose weights are whole.
+TEST_F(CliResumeTest, DataThatFailInMidRunCostNothing) {
+  const std::string data = read("data/small/train.bin");
+  RunningProgram program(command({"--eval_interval=1000000"}), settings());
+  ASSERT_TRUE(program.wait_for_output("iter 4:")) << program.out();
+  std::filesystem::resize_file(path("data/small/train.bin"), data.size() / 2);
+  const ProgramResult failed = program.wait();
+  expect_error(failed, 4, {"train.bin", "cut short while", "progress up to iteration", "in out"});
+  folder_.write("data/small/train.bin", data);
+  const int done = newest_step(path("out/latest"));
+  ASSERT_GE(done, 5) << failed.out;
+  EXPECT_NE(failed.err.find("iteration " + std::to_string(done) + " is saved"), std::string::npos);
+
+  const Words last = {"--eval_interval=1000000", "--max_iters=" + std::to_string(done + 2)};
+  ASSERT_EQ(run(command(last + Words{"--init_from=resume"})).exit_code, 0);
+  ASSERT_EQ(run(command(last + Words{"--out_dir=whole"})).exit_code, 0);
+  expect_same_run("out", "whole");
+}
+
+TEST_F(CliResumeTest, DataThatGrowAreNoConcern) {
+  RunningProgram program(command({}), settings());
+  ASSERT_TRUE(program.wait_for_output("iter 4:")) << program.out();
+  const std::string data = read("data/small/train.bin");
+  std::filesystem::resize_file(path("data/small/train.bin"), data.size() + 1000);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  program.send(SIGTERM);
+  const ProgramResult stopped = program.wait();
+  EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+}
+
+TEST_F(CliResumeTest, NothingToResumeFrom) {
+  expect_error(train({"--init_from=resume"}), 4,
+               {"out", "no checkpoint", "--out_dir", "--init_from=scratch"});
+  EXPECT_FALSE(exists("out"));
+}
+
+TEST_F(CliResumeTest, FinishedRunHasNothingLeftToDo) {
+  ASSERT_EQ(train().exit_code, 0);
+  const FileBytes before = weights_and_optimizer("out");
+  expect_error(train({"--init_from=resume"}), 2,
+               {"nothing left to do", "11 iterations", "--max_iters"});
+  EXPECT_EQ(weights_and_optimizer("out"), before);
+}
+
+}  // namespace
+}  // namespace snug
