@@ -69,7 +69,7 @@ std::int64_t vocabulary_of(const Config& config) {
     const bool assumed = !found.meta && config.vocab_size == 0;
     return assumed && config.dataset == "shakespeare_char" ? kShakespeareCharacters : found.size;
   } catch (const DataError&) {  // a damaged meta.pkl is no reason to say nothing of the log
-    return kGpt2Vocabulary;
+    return kPaddedGpt2Vocabulary;
   }
 }
 

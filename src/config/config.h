@@ -10,12 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "config/gpt_sizes.h"
+
 namespace snug {
 
 enum class Command { kTrain, kPlan, kSample };
 
 // Defaults are nanoGPT's; 0 or "auto" in our own keys means "derived", see resolve().
-struct Config {
+struct Config : GptSizes {
   // nanoGPT's train.py
   std::string out_dir = "out";
   std::int64_t eval_interval = 2000;
@@ -30,12 +32,6 @@ struct Config {
   std::string dataset = "openwebtext";
   std::int64_t gradient_accumulation_steps = 40;
   std::int64_t batch_size = 12;
-  std::int64_t block_size = 1024;
-  std::int64_t n_layer = 12;
-  std::int64_t n_head = 12;
-  std::int64_t n_embd = 768;
-  double dropout = 0.0;
-  bool bias = false;
   double learning_rate = 6e-4;
   std::int64_t max_iters = 600000;
   double weight_decay = 1e-1;
@@ -75,9 +71,8 @@ struct Config {
   bool fit = false;                         // apply the best fix
   bool safest = false;                      // prefer the fewest bytes to the fewest seconds
   std::int64_t keep_checkpoints = 2;
-  std::int64_t threads = 0;     // 0: all cores that this process may use
-  std::int64_t vocab_size = 0;  // 0: from the data's meta.pkl, else 50304
-  std::string color = "auto";   // auto, always, never
+  std::int64_t threads = 0;    // 0: all cores that this process may use
+  std::string color = "auto";  // auto, always, never
 };
 
 // Where a value came from: a default, a config file's line, the command line, a checkpoint, --fit.

@@ -48,23 +48,21 @@ std::int64_t ModelSpec::reported_parameter_count() const {
   return parameter_count() - checked_mul(block_size, n_embd);
 }
 
-ModelSpec make_model_spec(const Config& config, std::int64_t vocab_size) {
-  ModelSpec model;
-  model.n_layer = config.n_layer;
-  model.n_head = config.n_head;
-  model.n_embd = config.n_embd;
-  model.block_size = config.block_size;
-  model.vocab_size = vocab_size;
-  model.bias = config.bias;
-  model.dropout = config.dropout;
+ModelSpec make_model_spec(const GptSizes& sizes) {
+  ModelSpec model{sizes, {}};
   const std::int64_t C = model.n_embd;
   model.parameters.push_back(
-      {"transformer.wte.weight", {vocab_size, C}, true, Init::kNormal, kInitStd});
+      {"transformer.wte.weight", {model.vocab_size, C}, true, Init::kNormal, kInitStd});
   model.parameters.push_back(
       {"transformer.wpe.weight", {model.block_size, C}, true, Init::kNormal, kInitStd});
   for (std::int64_t layer = 0; layer < model.n_layer; ++layer) add_block(model, layer);
   add_layer_norm(model, "transformer.ln_f");
   return model;
+}
+
+ModelSpec make_model_spec(GptSizes sizes, std::int64_t vocab_size) {
+  sizes.vocab_size = vocab_size;
+  return make_model_spec(sizes);
 }
 
 double flops_per_token(const ModelSpec& model, std::int64_t block_size) {

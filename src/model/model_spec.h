@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/shape.h"
-#include "config/config.h"
+#include "config/gpt_sizes.h"
 
 namespace snug {
 
@@ -21,14 +21,7 @@ struct ParameterSpec {
   double init_std;  // kNormal only
 };
 
-struct ModelSpec {
-  std::int64_t n_layer = 0;
-  std::int64_t n_head = 0;
-  std::int64_t n_embd = 0;
-  std::int64_t block_size = 0;
-  std::int64_t vocab_size = 0;
-  bool bias = false;
-  double dropout = 0;
+struct ModelSpec : GptSizes {
   std::vector<ParameterSpec>
       parameters;  // in nanoGPT's order; lm_head is tied to wte and not listed
 
@@ -37,7 +30,8 @@ struct ModelSpec {
   std::int64_t reported_parameter_count() const;
 };
 
-ModelSpec make_model_spec(const Config& config, std::int64_t vocab_size);
+ModelSpec make_model_spec(const GptSizes& sizes);
+ModelSpec make_model_spec(GptSizes sizes, std::int64_t vocab_size);
 
 // nanoGPT's estimate of floating-point operations per token, forward and backward.
 double flops_per_token(const ModelSpec& model, std::int64_t block_size);

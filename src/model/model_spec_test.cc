@@ -7,7 +7,7 @@ namespace {
 
 // The counts that nanoGPT prints for its default model.
 TEST(ModelSpec, CountsGpt2AsNanoGptDoes) {
-  const ModelSpec model = make_model_spec(Config{}, 50304);
+  const ModelSpec model = make_model_spec(GptSizes{}, 50304);
   EXPECT_EQ(model.reported_parameter_count(), 123587328);  // "123.59M"
   std::int64_t decayed = 0, others = 0, decayed_tensors = 0, other_tensors = 0;
   for (const ParameterSpec& p : model.parameters) {
@@ -21,7 +21,7 @@ TEST(ModelSpec, CountsGpt2AsNanoGptDoes) {
 }
 
 TEST(ModelSpec, BiasAddsOneVectorPerLinearAndNorm) {
-  Config config;
+  GptSizes config;
   config.n_layer = 2;
   config.n_embd = 8;
   config.n_head = 2;

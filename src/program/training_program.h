@@ -1,6 +1,7 @@
 // The program of a training run: load, evaluation, micro-step, update, save.
 #pragma once
 
+#include "config/config.h"
 #include "model/model_spec.h"
 #include "program/program.h"
 

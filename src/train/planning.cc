@@ -18,7 +18,7 @@ Vocabulary find_vocabulary(const Config& config) {
     vocabulary.size = vocabulary.meta->vocab_size;
     vocabulary.origin = folder + "/meta.pkl";
   } else {
-    vocabulary.size = kGpt2Vocabulary;
+    vocabulary.size = kPaddedGpt2Vocabulary;
     vocabulary.origin = "GPT-2's, as " + folder + " has no meta.pkl";
   }
   return vocabulary;

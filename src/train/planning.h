@@ -12,8 +12,6 @@
 
 namespace snug {
 
-constexpr std::int64_t kGpt2Vocabulary = 50304;  // 50257 rounded up, nanoGPT's default
-
 // The vocabulary of a run and where its size comes from.
 struct Vocabulary {
   std::int64_t size = 0;

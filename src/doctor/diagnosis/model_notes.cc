@@ -7,7 +7,6 @@
 namespace snug {
 namespace {
 
-constexpr std::int64_t kAssumedVocabulary = 50304;
 constexpr std::size_t kMaxMyths = 3;
 
 bool is_evaluation(std::optional<TorchPhase> phase) {
@@ -32,14 +31,15 @@ void add_logits_note(const TorchMemory& memory, Diagnosis& diagnosis) {
 }
 
 void add_vocabulary_note(const LogReading* log, const TorchMemory& memory, Diagnosis& diagnosis) {
-  if (memory.run.vocab_size != kAssumedVocabulary) return;
+  if (memory.run.vocab_size != kPaddedGpt2Vocabulary) return;
   if (log != nullptr && log->facts.vocab_size) return;
   const auto& candidates = diagnosis.candidates;
   const bool depends =
       !candidates.empty() && std::find(candidates[0].shape.begin(), candidates[0].shape.end(),
-                                       kAssumedVocabulary) != candidates[0].shape.end();
+                                       kPaddedGpt2Vocabulary) != candidates[0].shape.end();
   if (depends) {
-    diagnosis.notes.push_back({NoteId::kVocabularyAssumed, {std::to_string(kAssumedVocabulary)}});
+    diagnosis.notes.push_back(
+        {NoteId::kVocabularyAssumed, {std::to_string(kPaddedGpt2Vocabulary)}});
   }
 }
 

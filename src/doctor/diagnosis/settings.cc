@@ -216,7 +216,7 @@ void note_disagreements(const LogFacts& facts, const Config& config, std::vector
     notes.push_back({NoteId::kOtherTokens,
                      {with_thousands(*facts.tokens_per_iteration), with_thousands(tokens)}});
   }
-  const std::int64_t vocabulary = config.vocab_size > 0 ? config.vocab_size : 50304;
+  const std::int64_t vocabulary = config.vocab_size > 0 ? config.vocab_size : kPaddedGpt2Vocabulary;
   const std::int64_t count = make_model_spec(config, vocabulary).reported_parameter_count();
   const auto& printed = facts.parameter_count;
   if (printed && (count < printed->low || count > printed->high)) {

@@ -14,7 +14,7 @@ constexpr std::int64_t kScaledElements = 256, kLeastEightBitElements = 4096;
 
 std::int64_t eight_bit_saves(const TorchRun& run) {
   std::int64_t saved = 0;
-  for (const ParameterSpec& parameter : torch_model_spec(run).parameters) {
+  for (const ParameterSpec& parameter : make_model_spec(run).parameters) {
     const std::int64_t elements = parameter.shape.element_count();
     if (elements < kLeastEightBitElements) continue;
     saved += 2 * (4 * elements - elements - 4 * (elements / kScaledElements));
@@ -101,7 +101,7 @@ TorchFix TorchFixMaker::described(TorchFixKind kind, const ChangedRun& after) co
   fix.changes = changes_of(loaded_, after.config);
   fix.needs_edit = takes_an_edit(loaded_, after.config);
   fix.effective_batch = after.effective_batch();
-  fix.parameters = torch_model_spec(after.run).reported_parameter_count();
+  fix.parameters = make_model_spec(after.run).reported_parameter_count();
   return fix;
 }
 

@@ -18,7 +18,7 @@ TokenFlops flops_of(const TorchRun& run) {
   const auto blocks = static_cast<double>(run.n_layer);
   const auto again = static_cast<double>(run.checkpoint_blocks);
   const auto scores = 4 * width * static_cast<double>(run.block_size);  // of one block, forward
-  const auto weights = static_cast<double>(torch_model_spec(run).reported_parameter_count());
+  const auto weights = static_cast<double>(make_model_spec(run).reported_parameter_count());
   return {6 * weights + 24 * again * width * width, (3 * blocks + again) * scores};
 }
 

@@ -115,7 +115,7 @@ TorchMemory torch_memory(const TorchRun& run) {
   memory.sections = tape.sections();
   memory.tensors = tape.tensors();
   memory.resident_bytes = memory.sections.back().end_allocated_bytes;
-  fill_standing(torch_model_spec(run), memory);
+  fill_standing(make_model_spec(run), memory);
   fill_saved(memory);
   memory.train_range = {memory.train.allocated_bytes, memory.train.allocated_bytes};
   memory.evaluate_range = {evaluation_bytes(memory), evaluation_bytes(memory)};

@@ -17,7 +17,7 @@ constexpr std::int64_t kBucketBytes = 25 * kMiB;
 }  // namespace
 
 TorchParameters::TorchParameters(const TorchRun& run, TorchTape& tape)
-    : run_(run), tape_(tape), model_(torch_model_spec(run)) {
+    : run_(run), tape_(tape), model_(make_model_spec(run)) {
   gradients_.resize(model_.parameters.size());
   copies_.resize(model_.parameters.size());
 }

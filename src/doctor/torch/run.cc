@@ -21,13 +21,8 @@ void require(bool holds, std::string_view what) {
 
 TorchRun torch_run(const Config& config, std::int64_t vocab_size) {
   TorchRun run;
-  run.n_layer = config.n_layer;
-  run.n_head = config.n_head;
-  run.n_embd = config.n_embd;
-  run.block_size = config.block_size;
+  static_cast<GptSizes&>(run) = config;
   run.vocab_size = vocab_size;
-  run.bias = config.bias;
-  run.dropout = config.dropout;
   run.batch_size = config.batch_size;
   run.eval_batch_size = config.eval_batch_size > 0 ? config.eval_batch_size : config.batch_size;
   run.eval_block_size = config.eval_block_size > 0 ? config.eval_block_size : config.block_size;
@@ -50,17 +45,6 @@ void check_torch_run(const TorchRun& run) {
   require(run.eval_block_size <= run.block_size, "eval_block_size is larger than block_size");
   require(run.checkpoint_blocks >= 0 && run.checkpoint_blocks <= run.n_layer,
           "checkpoint_blocks is not between 0 and n_layer");
-}
-
-ModelSpec torch_model_spec(const TorchRun& run) {
-  Config config;
-  config.n_layer = run.n_layer;
-  config.n_head = run.n_head;
-  config.n_embd = run.n_embd;
-  config.block_size = run.block_size;
-  config.bias = run.bias;
-  config.dropout = run.dropout;
-  return make_model_spec(config, run.vocab_size);
 }
 
 }  // namespace snug

@@ -15,14 +15,8 @@ namespace snug {
 // workspaces for the whole run, derived from its source.
 enum class TorchVersion { kCurrent, kOlder };
 
-struct TorchRun {
-  std::int64_t n_layer = 12;
-  std::int64_t n_head = 12;
-  std::int64_t n_embd = 768;
-  std::int64_t block_size = 1024;
-  std::int64_t vocab_size = 50304;
-  bool bias = false;
-  double dropout = 0;
+struct TorchRun : GptSizes {
+  TorchRun() { vocab_size = kPaddedGpt2Vocabulary; }
 
   std::int64_t batch_size = 12;  // sequences of one micro-step
   std::int64_t eval_batch_size = 12;
@@ -51,9 +45,6 @@ TorchRun torch_run(const Config& config, std::int64_t vocab_size);
 
 // Throws ConfigError on sizes that no run can have (zero, heads that do not divide n_embd, ...).
 void check_torch_run(const TorchRun& run);
-
-// nanoGPT's parameters for this run; lm_head is tied to wte.
-ModelSpec torch_model_spec(const TorchRun& run);
 
 // Bytes per element of what autocast computes in: 4 without autocast.
 inline std::int64_t compute_bytes(const TorchRun& run) { return size_of(run.compute); }
