@@ -33,23 +33,23 @@ LogReading read_log_file(const std::string& path, Language language) {
   if (path == "-") return read_log(std::cin);
   std::error_code none;
   const std::filesystem::file_status status = std::filesystem::status(path, none);
-  const auto refuse = [&](Word why) { throw DataError(say(language, why, {path})); };
-  if (!std::filesystem::exists(status)) refuse(Word::kErrorLogMissing);
-  if (std::filesystem::is_directory(status)) refuse(Word::kErrorLogIsFolder);
+  const auto refuse = [&](TextId why) { throw DataError(text_in(language, why, {path})); };
+  if (!std::filesystem::exists(status)) refuse(TextId::kErrorLogMissing);
+  if (std::filesystem::is_directory(status)) refuse(TextId::kErrorLogIsFolder);
   std::ifstream file(path, std::ios::binary);
-  if (!file) refuse(Word::kErrorCannotReadLog);
-  if (file.peek() == std::ifstream::traits_type::eof()) refuse(Word::kErrorLogEmpty);
+  if (!file) refuse(TextId::kErrorCannotReadLog);
+  if (file.peek() == std::ifstream::traits_type::eof()) refuse(TextId::kErrorLogEmpty);
   return read_log(file);
 }
 
-[[noreturn]] void refuse_log(const LogReading& log, Word why, Language language) {
+[[noreturn]] void refuse_log(const LogReading& log, TextId why, Language language) {
   throw DataError(
-      say(language, why, {with_thousands(log.line_count), format_bytes(log.byte_count)}));
+      text_in(language, why, {with_thousands(log.line_count), format_bytes(log.byte_count)}));
 }
 
 LogReading read_log_of(const DoctorOptions& options) {
   LogReading log = read_log_file(*options.log, options.language);
-  if (says_nothing(log)) refuse_log(log, Word::kErrorNothingInLog, options.language);
+  if (says_nothing(log)) refuse_log(log, TextId::kErrorNothingInLog, options.language);
   return log;
 }
 
@@ -163,7 +163,7 @@ DoctorCase study(const DoctorOptions& options) {
   }
   const bool has_failed = c.log && !c.log->events.empty();
   if (c.log && !has_failed && !c.memory) {
-    refuse_log(*c.log, Word::kErrorNoFailureInLog, options.language);
+    refuse_log(*c.log, TextId::kErrorNoFailureInLog, options.language);
   }
   if (has_failed) examine_log(c, taken.notes);
   if (!has_failed && (c.log || c.card)) c.prediction = prediction_of(c, taken.notes);

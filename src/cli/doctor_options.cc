@@ -15,7 +15,7 @@ std::optional<std::string> value_of(const std::string& argument, std::string_vie
   const std::string option = fmt::format("--{}", name);
   if (argument != option && !argument.starts_with(fmt::format("{}=", option))) return std::nullopt;
   if (argument.size() <= option.size() + 1) {
-    throw ConfigError(say(language, Word::kErrorOptionNeedsValue, {option}));
+    throw ConfigError(text_in(language, TextId::kErrorOptionNeedsValue, {option}));
   }
   return argument.substr(option.size() + 1);
 }
@@ -31,7 +31,7 @@ Language language_among(const std::vector<std::string>& arguments, const char* l
 
 bool is_older(const std::string& version, Language language) {
   if (version == "older" || version == "current") return version == "older";
-  throw ConfigError(say(language, Word::kErrorUnknownTorch, {version}));
+  throw ConfigError(text_in(language, TextId::kErrorUnknownTorch, {version}));
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ DoctorOptions doctor_options(const std::vector<std::string>& arguments, const ch
     }
   }
   if (options.config.empty() && !options.log) {
-    throw ConfigError(say(options.language, Word::kErrorNothingToDo));
+    throw ConfigError(text_in(options.language, TextId::kErrorNothingToDo));
   }
   return options;
 }

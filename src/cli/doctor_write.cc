@@ -90,14 +90,14 @@ std::string reason_not_to_write(const DoctorCase& c, const DoctorOptions& option
   std::error_code none;
   const std::string source = source_of(options).name;
   if (!source.empty() && std::filesystem::equivalent(source, *options.write, none)) {
-    throw ConfigError(say(options.language, Word::kErrorWriteOntoConfig, {source}));
+    throw ConfigError(text_in(options.language, TextId::kErrorWriteOntoConfig, {source}));
   }
   const bool is_other = c.diagnosis && c.diagnosis->cause == Cause::kNotMemory;
-  if (is_other) return say(options.language, Word::kNotWrittenNotMemory);
-  if (!c.fixes) return say(options.language, Word::kNotWrittenNoConfig);
+  if (is_other) return text_in(options.language, TextId::kNotWrittenNotMemory);
+  if (!c.fixes) return text_in(options.language, TextId::kNotWrittenNoConfig);
   if (c.fixes->recommended) return "";
-  return say(options.language,
-             c.fixes->fits_as_is ? Word::kNotWrittenFits : Word::kNotWrittenNothingFits);
+  return text_in(options.language,
+                 c.fixes->fits_as_is ? TextId::kNotWrittenFits : TextId::kNotWrittenNothingFits);
 }
 
 std::string corrected_config(const DoctorCase& c, const DoctorOptions& options) {
@@ -116,8 +116,8 @@ void write_whole(const std::string& path, const std::string& text, Language lang
   } catch (const DeviceError&) {
     const int reason = errno;
     if (reason == 0) throw;
-    throw DeviceError(
-        say(language, Word::kErrorCannotWrite, {path, std::generic_category().message(reason)}));
+    throw DeviceError(text_in(language, TextId::kErrorCannotWrite,
+                              {path, std::generic_category().message(reason)}));
   }
 }
 

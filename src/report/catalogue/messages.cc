@@ -61,7 +61,7 @@ Language language_of(const std::string& lang_option, const char* env_lang) {
   const Language by_locale = language_with_code(code).value_or(Language::kEnglish);
   if (lang_option.empty()) return by_locale;
   if (const auto language = language_with_code(lang_option)) return *language;
-  throw ConfigError(say(by_locale, Word::kUnknownLanguage, {lang_option}));
+  throw ConfigError(text_in(by_locale, TextId::kUnknownLanguage, {lang_option}));
 }
 
 const char* locale_of_environment() {
@@ -72,7 +72,7 @@ const char* locale_of_environment() {
   return nullptr;
 }
 
-const Texts& texts_of(Word word) { return row_of(word_table(), word).texts; }
+const Texts& texts_of(TextId id) { return row_of(text_table(), id).texts; }
 const Texts& texts_of(NoteId note) { return row_of(note_table(), note).texts; }
 const Texts& texts_of_plain(NoteId note) {
   for (const MessageRow<NoteId>& row : plain_note_table()) {
@@ -103,27 +103,29 @@ std::string filled(std::string_view text, std::span<const std::string> arguments
   return result;
 }
 
-std::string say(Language language, const Texts& texts, std::span<const std::string> arguments) {
+std::string text_in(Language language, const Texts& texts, std::span<const std::string> arguments) {
   return filled(texts[static_cast<std::size_t>(language)], arguments);
 }
 
-std::string say(Language language, const Texts& texts,
-                std::initializer_list<std::string> arguments) {
-  return say(language, texts, std::span<const std::string>(arguments.begin(), arguments.size()));
+std::string text_in(Language language, const Texts& texts,
+                    std::initializer_list<std::string> arguments) {
+  return text_in(language, texts,
+                 std::span<const std::string>(arguments.begin(), arguments.size()));
 }
 
-std::string say(Language language, Word word, std::initializer_list<std::string> arguments) {
-  return say(language, texts_of(word), arguments);
+std::string text_in(Language language, TextId id, std::initializer_list<std::string> arguments) {
+  return text_in(language, texts_of(id), arguments);
 }
 
-std::string say(Language language, const Note& note) {
+std::string text_in(Language language, const Note& note) {
   const Texts& texts = texts_of(note.id);
-  return say(language, has_all(texts, note.arguments) ? texts : texts_of_plain(note.id),
-             std::span<const std::string>(note.arguments));
+  return text_in(language, has_all(texts, note.arguments) ? texts : texts_of_plain(note.id),
+                 std::span<const std::string>(note.arguments));
 }
 
-std::string say(Language language, const TorchAssumption& assumption) {
-  return say(language, texts_of(assumption.id), std::span<const std::string>(assumption.arguments));
+std::string text_in(Language language, const TorchAssumption& assumption) {
+  return text_in(language, texts_of(assumption.id),
+                 std::span<const std::string>(assumption.arguments));
 }
 
 std::string sentences(Language language, const std::string& first, const std::string& second) {
@@ -142,7 +144,7 @@ std::vector<CatalogueRow> whole_catalogue() {
   const auto add = [&](const char* family, std::size_t index, const Texts& texts) {
     rows.push_back({fmt::format("{}.{}", family, index), texts});
   };
-  for (const auto& row : word_table()) add("word", static_cast<std::size_t>(row.id), row.texts);
+  for (const auto& row : text_table()) add("text", static_cast<std::size_t>(row.id), row.texts);
   for (const auto& row : note_table()) add("note", static_cast<std::size_t>(row.id), row.texts);
   for (const auto& row : plain_note_table()) {
     add("plain_note", static_cast<std::size_t>(row.id), row.texts);

@@ -33,8 +33,8 @@ const char* locale_of_environment();
 // By Language.
 using Texts = std::array<const char*, kLanguageCount>;
 
-// Words and sentences of the report that belong to no enum of the doctor.
-enum class Word : std::uint8_t {
+// Titles, labels and sentences of the report that belong to no enum of the doctor.
+enum class TextId : std::uint8_t {
   // Titles and labels.
   kPageTitle,
   kWhatItWas,
@@ -185,12 +185,12 @@ enum class Word : std::uint8_t {
   kWrote,
   kUnknownLanguage,
 };
-constexpr std::size_t kWordCount = static_cast<std::size_t>(Word::kUnknownLanguage) + 1;
+constexpr std::size_t kTextIdCount = static_cast<std::size_t>(TextId::kUnknownLanguage) + 1;
 
 std::string_view name_of(NoteId note) noexcept;  // "only_a_warning", as in JSON
 
-// Texts by what the doctor's enums say.
-const Texts& texts_of(Word word);
+// The texts of the values of each enum.
+const Texts& texts_of(TextId id);
 const Texts& texts_of(NoteId note);
 const Texts& texts_of_plain(NoteId note);  // for when an argument is missing; texts_of() if none
 const Texts& headline_texts(Cause cause);
@@ -206,22 +206,25 @@ const Texts* tensor_texts(std::string_view label);
 // Placeholders replaced; one without an argument becomes "?".
 std::string filled(std::string_view text, std::span<const std::string> arguments);
 
-std::string say(Language language, const Texts& texts, std::span<const std::string> arguments = {});
-std::string say(Language language, const Texts& texts,
-                std::initializer_list<std::string> arguments);
-std::string say(Language language, Word word, std::initializer_list<std::string> arguments = {});
-std::string say(Language language, const Note& note);
-std::string say(Language language, const TorchAssumption& assumption);
+// A text in a language, with its placeholders filled.
+std::string text_in(Language language, const Texts& texts,
+                    std::span<const std::string> arguments = {});
+std::string text_in(Language language, const Texts& texts,
+                    std::initializer_list<std::string> arguments);
+std::string text_in(Language language, TextId id,
+                    std::initializer_list<std::string> arguments = {});
+std::string text_in(Language language, const Note& note);
+std::string text_in(Language language, const TorchAssumption& assumption);
 
 // "gradient of h.3.mlp.c_fc input", "exp_avg of transformer.wte.weight": a label and its owner,
 // which may be empty. A label that is not in the catalogue stays.
-std::string say_tensor(Language language, std::string_view label, const std::string& owner);
+std::string describe_tensor(Language language, std::string_view label, const std::string& owner);
 
 // Two sentences one after the other, and items of a list, as the language writes them.
 std::string sentences(Language language, const std::string& first, const std::string& second);
 std::string listed(Language language, std::span<const std::string> items);
 
-// Every message of every table, for tests: "note.12", "word.3".
+// Every message of every table, for tests: "note.12", "text.3".
 struct CatalogueRow {
   std::string name;
   Texts texts;

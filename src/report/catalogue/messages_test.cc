@@ -68,17 +68,17 @@ TEST(Messages, TheTestKnowsEnglishWhenItSeesIt) {
 TEST(Messages, EverythingOfTheDoctorHasWords) {
   for (const Language language : kAllLanguages) {
     for (const Note& note : diagnosis_with_all_notes().notes) {
-      EXPECT_EQ(say(language, note).find('?'), std::string::npos) << name_of(note.id);
-      const std::string without = say(language, Note{note.id, {}});
+      EXPECT_EQ(text_in(language, note).find('?'), std::string::npos) << name_of(note.id);
+      const std::string without = text_in(language, Note{note.id, {}});
       EXPECT_FALSE(without.empty()) << name_of(note.id);
     }
   }
 }
 
 TEST(Messages, ANoteWithoutItsFigureIsStillASentence) {
-  EXPECT_EQ(say(Language::kEnglish, Note{NoteId::kHostKilled, {""}}),
+  EXPECT_EQ(text_in(Language::kEnglish, Note{NoteId::kHostKilled, {""}}),
             "The kernel ended the process for lack of RAM.");
-  EXPECT_EQ(say(Language::kEnglish, Note{NoteId::kHostKilled, {"3.00 GiB"}}),
+  EXPECT_EQ(text_in(Language::kEnglish, Note{NoteId::kHostKilled, {"3.00 GiB"}}),
             "The kernel ended the process for lack of RAM; it held 3.00 GiB.");
 }
 
@@ -103,13 +103,15 @@ TEST(Messages, EveryAssumptionIsASentence) {
   for (const TorchRun& run : {run_for_test(), older, single, odd}) {
     for (const TorchAssumption& assumption : torch_assumptions(run)) {
       for (const Language language : kAllLanguages) {
-        EXPECT_EQ(say(language, assumption).find('?'), std::string::npos) << name_of(assumption.id);
+        EXPECT_EQ(text_in(language, assumption).find('?'), std::string::npos)
+            << name_of(assumption.id);
       }
     }
   }
-  EXPECT_EQ(say(Language::kEnglish, TorchAssumption{TorchAssumptionId::kCheckpoint, {"5", "12"}}),
-            "torch.utils.checkpoint (not reentrant) wraps the first 5 of 12 blocks: each keeps its "
-            "fp32 input and is recomputed in backward");
+  EXPECT_EQ(
+      text_in(Language::kEnglish, TorchAssumption{TorchAssumptionId::kCheckpoint, {"5", "12"}}),
+      "torch.utils.checkpoint (not reentrant) wraps the first 5 of 12 blocks: each keeps its "
+      "fp32 input and is recomputed in backward");
 }
 
 TEST(Language, FollowsTheOptionThenTheLocale) {

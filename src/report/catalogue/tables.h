@@ -34,7 +34,7 @@ constexpr bool in_order(const Table& table) {
   return true;
 }
 
-std::span<const MessageRow<Word>, kWordCount> word_table();
+std::span<const MessageRow<TextId>, kTextIdCount> text_table();
 std::span<const MessageRow<NoteId>, kNoteCount> note_table();
 std::span<const MessageRow<NoteId>> plain_note_table();
 std::span<const Texts> tensor_table();

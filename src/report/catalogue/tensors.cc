@@ -192,16 +192,16 @@ const Texts* tensor_texts(std::string_view label) {
   return row == std::end(kTensors) ? nullptr : row;
 }
 
-std::string say_tensor(Language language, std::string_view label, const std::string& owner) {
+std::string describe_tensor(Language language, std::string_view label, const std::string& owner) {
   if (label.empty()) return owner;
   const Texts* const texts = tensor_texts(label);
   if (texts == nullptr) return std::string(label);
   const bool has_place = std::string_view((*texts)[0]).find(kBlock) != std::string_view::npos;
-  if (has_place) return say(language, *texts, {owner.empty() ? owner : owner + "."});
-  std::string name = say(language, *texts);
+  if (has_place) return text_in(language, *texts, {owner.empty() ? owner : owner + "."});
+  std::string name = text_in(language, *texts);
   if (owner.empty()) return name;
   if (is_wide_script(language) && is_latin(name.front())) name.insert(0, 1, ' ');
-  return say(language, Word::kTensorOf, {name, owner});
+  return text_in(language, TextId::kTensorOf, {name, owner});
 }
 
 }  // namespace snug

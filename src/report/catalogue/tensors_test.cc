@@ -52,7 +52,7 @@ std::vector<TorchRun> runs_of_all_kinds() {
 void expect_named(std::string_view label, const std::string& owner) {
   ASSERT_NE(tensor_texts(label), nullptr) << "no text for '" << label << "'";
   for (const Language language : {Language::kChinese, Language::kJapanese, Language::kGerman}) {
-    const std::string name = say_tensor(language, label, owner);
+    const std::string name = describe_tensor(language, label, owner);
     EXPECT_FALSE(has_english(name)) << name;
     EXPECT_NE(name.find(owner), std::string::npos) << name << ", " << owner;
     EXPECT_EQ(name.find('{'), std::string::npos) << name;
@@ -73,7 +73,7 @@ TEST(MessagesTensors, EveryLabelOfTheModelHasATextInEveryLanguage) {
 
 TEST(MessagesTensors, NamesAreComposedByTheLanguage) {
   const auto name = [](Language language, const char* label, const char* owner) {
-    return say_tensor(language, label, owner);
+    return describe_tensor(language, label, owner);
   };
   EXPECT_EQ(name(Language::kEnglish, "mlp.c_fc output (GELU input)", "h.7"),
             "h.7.mlp.c_fc output (GELU input)");

@@ -15,41 +15,41 @@ namespace {
 // What the diagnosis gives no label stays as it is.
 std::string tensor_name(Language language, const Candidate& candidate) {
   const bool has_parts = !candidate.label.empty() || !candidate.owner.empty();
-  return has_parts ? say_tensor(language, candidate.label, candidate.owner) : candidate.tensor;
+  return has_parts ? describe_tensor(language, candidate.label, candidate.owner) : candidate.tensor;
 }
 
 // What each dimension of the tensor is.
-std::vector<Word> dimensions_of(CommonTensor tensor) {
+std::vector<TextId> dimensions_of(CommonTensor tensor) {
   switch (tensor) {
     case CommonTensor::kLogits:
-      return {Word::kReadBatch, Word::kReadTokens, Word::kReadVocabulary};
+      return {TextId::kReadBatch, TextId::kReadTokens, TextId::kReadVocabulary};
     case CommonTensor::kAttention:
-      return {Word::kReadBatch, Word::kReadHeads, Word::kReadTokens, Word::kReadTokens};
+      return {TextId::kReadBatch, TextId::kReadHeads, TextId::kReadTokens, TextId::kReadTokens};
     case CommonTensor::kMlp:
-      return {Word::kReadBatch, Word::kReadTokens, Word::kReadWidth};
+      return {TextId::kReadBatch, TextId::kReadTokens, TextId::kReadWidth};
     case CommonTensor::kEmbedding:
-      return {Word::kReadVocabulary, Word::kReadWidth};
+      return {TextId::kReadVocabulary, TextId::kReadWidth};
     case CommonTensor::kMlpWeight:
-      return {Word::kReadWidth, Word::kReadWidth};
+      return {TextId::kReadWidth, TextId::kReadWidth};
   }
   return {};
 }
 
 // "batch 32 × 1024 tokens × vocabulary 50304, batch 64 × 512 tokens, GPT-2"
 std::string reading_text(Language language, const Candidate& candidate) {
-  const auto said = [&](Word dimension, std::int64_t size) {
-    return say(language, dimension, {std::to_string(size)});
+  const auto said = [&](TextId dimension, std::int64_t size) {
+    return text_in(language, dimension, {std::to_string(size)});
   };
   const TensorReading& reading = *candidate.reading;
-  const std::vector<Word> words = dimensions_of(reading.tensor);
+  const std::vector<TextId> words = dimensions_of(reading.tensor);
   std::vector<std::string> dimensions;
   for (std::size_t i = 0; i < std::min(words.size(), candidate.shape.size()); ++i) {
     dimensions.push_back(said(words[i], candidate.shape[i]));
   }
   std::vector<std::string> parts = {fmt::format("{}", fmt::join(dimensions, " × "))};
   for (const TensorReading::Split& split : reading.other_splits) {
-    parts.push_back(fmt::format("{} × {}", said(Word::kReadBatch, split.batch),
-                                said(Word::kReadTokens, split.tokens)));
+    parts.push_back(fmt::format("{} × {}", said(TextId::kReadBatch, split.batch),
+                                said(TextId::kReadTokens, split.tokens)));
   }
   if (!reading.model.empty()) parts.emplace_back(reading.model);
   return listed(language, parts);
@@ -72,24 +72,25 @@ Sizes sizes_of(const TorchRun& run, bool evaluation) {
 }
 
 std::optional<std::string> inner_dimension(Language language, const Sizes& s, std::int64_t size) {
-  const auto word = [&](Word id) { return say(language, id, {std::to_string(size)}); };
-  if (size == s.vocabulary) return word(Word::kReadVocabulary);
-  if (size == s.width) return word(Word::kReadWidth);
+  const auto sized = [&](TextId id) { return text_in(language, id, {std::to_string(size)}); };
+  if (size == s.vocabulary) return sized(TextId::kReadVocabulary);
+  if (size == s.width) return sized(TextId::kReadWidth);
   for (const std::int64_t times : {3, 4}) {
     if (size == times * s.width) {
-      return say(language, Word::kReadTiedCopies, {std::to_string(times), std::to_string(s.width)});
+      return text_in(language, TextId::kReadTiedCopies,
+                     {std::to_string(times), std::to_string(s.width)});
     }
   }
-  if (size == s.tokens) return word(Word::kReadTokens);
-  if (size == s.heads) return word(Word::kReadHeads);
-  if (s.heads > 0 && size * s.heads == s.width) return word(Word::kReadHeadSize);
+  if (size == s.tokens) return sized(TextId::kReadTokens);
+  if (size == s.heads) return sized(TextId::kReadHeads);
+  if (s.heads > 0 && size * s.heads == s.width) return sized(TextId::kReadHeadSize);
   return std::nullopt;
 }
 
 std::optional<std::string> outer_dimension(Language language, const Sizes& s, std::int64_t size) {
-  const std::string batch = say(language, Word::kReadBatch, {std::to_string(s.batch)});
+  const std::string batch = text_in(language, TextId::kReadBatch, {std::to_string(s.batch)});
   if (size == s.batch * s.tokens) {
-    const std::string tokens = say(language, Word::kReadTokens, {std::to_string(s.tokens)});
+    const std::string tokens = text_in(language, TextId::kReadTokens, {std::to_string(s.tokens)});
     return fmt::format("{} × {}", batch, tokens);
   }
   if (size == s.batch) return batch;
@@ -127,17 +128,17 @@ std::string candidate_reading(const DoctorReport& report, const Candidate& candi
 }
 
 std::string candidate_confidence(Language language, const Candidate& candidate) {
-  constexpr Word kEvidence[] = {Word::kByShape, Word::kBySizeAndAllocated, Word::kBySizeAndFrame,
-                                Word::kBySize, Word::kByReading};
+  constexpr TextId kEvidence[] = {TextId::kByShape, TextId::kBySizeAndAllocated,
+                                  TextId::kBySizeAndFrame, TextId::kBySize, TextId::kByReading};
   const double p = candidate.confidence;
-  const Word word = p >= 0.95  ? Word::kCertain
-                    : p >= 0.8 ? Word::kVeryLikely
-                    : p >= 0.5 ? Word::kLikely
-                    : p >= 0.1 ? Word::kPossible
-                               : Word::kUnlikely;
-  return say(language, Word::kConfidence,
-             {say(language, word), fmt::format("{:.0f}%", std::floor(p * 100 + 0.5)),
-              say(language, kEvidence[static_cast<std::size_t>(candidate.evidence)])});
+  const TextId certainty = p >= 0.95  ? TextId::kCertain
+                           : p >= 0.8 ? TextId::kVeryLikely
+                           : p >= 0.5 ? TextId::kLikely
+                           : p >= 0.1 ? TextId::kPossible
+                                      : TextId::kUnlikely;
+  return text_in(language, TextId::kConfidence,
+                 {text_in(language, certainty), fmt::format("{:.0f}%", std::floor(p * 100 + 0.5)),
+                  text_in(language, kEvidence[static_cast<std::size_t>(candidate.evidence)])});
 }
 
 }  // namespace snug

@@ -23,18 +23,18 @@ bool helps_to_change_settings(const DoctorReport& report) {
 
 DoctorPoints notes_of(const DoctorReport& report, bool myths) {
   DoctorPoints points;
-  points.title = say(report.language, myths ? Word::kMythsTitle : Word::kNotesTitle);
+  points.title = text_in(report.language, myths ? TextId::kMythsTitle : TextId::kNotesTitle);
   for (const Note& note : report.conclusions()->notes) {
-    if (is_myth(note) == myths) points.points.push_back(clean(say(report.language, note)));
+    if (is_myth(note) == myths) points.points.push_back(clean(text_in(report.language, note)));
   }
   return points;
 }
 
 DoctorPoints assumptions_of(const DoctorReport& report) {
   DoctorPoints points;
-  points.title = say(report.language, Word::kExplainTitle);
+  points.title = text_in(report.language, TextId::kExplainTitle);
   for (const TorchAssumption& assumption : torch_assumptions(report.memory->run)) {
-    points.points.push_back(say(report.language, assumption));
+    points.points.push_back(text_in(report.language, assumption));
   }
   points.points.push_back(time_assumption(report));
   return points;
@@ -43,11 +43,13 @@ DoctorPoints assumptions_of(const DoctorReport& report) {
 std::string snug_sentence(const DoctorReport& report) {
   const SnugNeed& need = *report.snug;
   const bool as_is = need.changes.empty(), is_named = !need.device.empty();
-  const Word on_named = need.fits ? (as_is ? Word::kSnugFits : Word::kSnugFitsWith)
-                                  : (as_is ? Word::kSnugDoesNotFit : Word::kSnugDoesNotFitWith);
-  const Word of_card = need.fits ? (as_is ? Word::kSnugFitsIn : Word::kSnugFitsInWith)
-                                 : (as_is ? Word::kSnugDoesNotFitIn : Word::kSnugDoesNotFitInWith);
-  return say(
+  const TextId on_named = need.fits
+                              ? (as_is ? TextId::kSnugFits : TextId::kSnugFitsWith)
+                              : (as_is ? TextId::kSnugDoesNotFit : TextId::kSnugDoesNotFitWith);
+  const TextId of_card = need.fits
+                             ? (as_is ? TextId::kSnugFitsIn : TextId::kSnugFitsInWith)
+                             : (as_is ? TextId::kSnugDoesNotFitIn : TextId::kSnugDoesNotFitInWith);
+  return text_in(
       report.language, is_named ? on_named : of_card,
       {format_bytes(need.total_bytes),
        is_named ? clean(need.device) : format_bytes(report.card_bytes), clean(need.changes)});
@@ -80,8 +82,8 @@ bool can_write(const DoctorReport& report) {
 DoctorFacts last_facts(const DoctorReport& report) {
   const Language language = report.language;
   DoctorFacts facts;
-  const auto command = [&](Word label, std::vector<std::string> words) {
-    facts.facts.push_back({say(language, label), std::move(words), true});
+  const auto command = [&](TextId label, std::vector<std::string> words) {
+    facts.facts.push_back({text_in(language, label), std::move(words), true});
   };
   // `snug doctor` with its arguments between others.
   const auto again = [&](std::vector<std::string> first, const char* last) {
@@ -92,23 +94,24 @@ DoctorFacts last_facts(const DoctorReport& report) {
     return words;
   };
   if (report.snug) {
-    facts.facts.push_back({say(language, Word::kInSnug), {snug_sentence(report)}});
+    facts.facts.push_back({text_in(language, TextId::kInSnug), {snug_sentence(report)}});
   }
   if (!report.written.empty()) {
     const std::string name = clean(report.written);
-    facts.facts.push_back({say(language, Word::kWriteIt), {say(language, Word::kWrote, {name})}});
-    command(Word::kRunIt, {"python", "train.py", clean(shell_quoted(report.written))});
+    facts.facts.push_back(
+        {text_in(language, TextId::kWriteIt), {text_in(language, TextId::kWrote, {name})}});
+    command(TextId::kRunIt, {"python", "train.py", clean(shell_quoted(report.written))});
   } else if (!report.not_written.empty()) {
-    facts.facts.push_back({say(language, Word::kWriteIt), {report.not_written}});
+    facts.facts.push_back({text_in(language, TextId::kWriteIt), {report.not_written}});
   } else if (!helps_to_change_settings(report)) {
     return facts;
   } else if (report.memory == nullptr) {
-    command(Word::kGiveConfig, again({"config/train_gpt2.py"}, nullptr));
+    command(TextId::kGiveConfig, again({"config/train_gpt2.py"}, nullptr));
   } else if (can_write(report)) {
-    command(Word::kWriteIt, again({}, "--write=config/fits.py"));
-    command(Word::kRunIt, {"python", "train.py", "config/fits.py"});
+    command(TextId::kWriteIt, again({}, "--write=config/fits.py"));
+    command(TextId::kRunIt, {"python", "train.py", "config/fits.py"});
   } else if (!report.diagnosis && !names_log(report)) {
-    command(Word::kGiveLog, again({}, "--log=oom.txt"));
+    command(TextId::kGiveLog, again({}, "--log=oom.txt"));
   }
   return facts;
 }
@@ -124,8 +127,8 @@ bool is_empty(const DoctorBlock& block) {
 }  // namespace
 
 std::string time_assumption(const DoctorReport& report) {
-  if (report.card == nullptr) return say(report.language, Word::kTimesWithoutCard);
-  return say(report.language, Word::kTimesOfCard, {std::string(report.card->name)});
+  if (report.card == nullptr) return text_in(report.language, TextId::kTimesWithoutCard);
+  return text_in(report.language, TextId::kTimesOfCard, {std::string(report.card->name)});
 }
 
 DoctorContent doctor_content(const DoctorReport& report) {

@@ -95,7 +95,7 @@ std::string candidate_confidence(Language language, const Candidate& candidate);
 
 // "batch 4, accumulate 128", in the language.
 std::string fix_name(const DoctorReport& report, const TorchFix& fix);
-Word fix_effect(const TorchFix& fix);
+TextId fix_effect(const TorchFix& fix);
 // A split that comes with checkpointing, which has no kind of its own.
 bool has_checkpointing(const TorchFix& fix);
 

@@ -22,10 +22,10 @@ std::string headline(const DoctorReport& report, const Diagnosis& d) {
   if (d.request_bytes > 0 && d.cause != Cause::kNotMemory) {
     const std::string request = format_bytes(d.request_bytes);
     asked = d.free_bytes && is_of_the_card(d.cause)
-                ? say(language, Word::kAskedWhereFree, {request, format_bytes(*d.free_bytes)})
-                : say(language, Word::kAsked, {request});
+                ? text_in(language, TextId::kAskedWhereFree, {request, format_bytes(*d.free_bytes)})
+                : text_in(language, TextId::kAsked, {request});
   }
-  return sentences(language, say(language, headline_texts(d.cause)), asked);
+  return sentences(language, text_in(language, headline_texts(d.cause)), asked);
 }
 
 std::vector<std::string> what_lines(const DoctorReport& report, const Candidate& c) {
@@ -34,8 +34,8 @@ std::vector<std::string> what_lines(const DoctorReport& report, const Candidate&
   const std::string reading = candidate_reading(report, c);
   if (!reading.empty()) lines.push_back(reading);
   std::vector<std::string> more;
-  if (!c.op.empty()) more.push_back(say(language, Word::kByOperator, {clean(c.op)}));
-  if (c.count > 1) more.push_back(say(language, Word::kAlike, {std::to_string(c.count)}));
+  if (!c.op.empty()) more.push_back(text_in(language, TextId::kByOperator, {clean(c.op)}));
+  if (c.count > 1) more.push_back(text_in(language, TextId::kAlike, {std::to_string(c.count)}));
   if (!more.empty()) lines.push_back(listed(language, more));
   lines.push_back(candidate_confidence(language, c));
   return lines;
@@ -66,15 +66,16 @@ std::optional<Candidate> named_by_frame(const Diagnosis& d) {
 std::string not_the_cause(Language language, const Diagnosis& d) {
   std::vector<std::string> items;
   if (d.cause != Cause::kFragmentation && d.unallocated_bytes) {
-    items.push_back(say(language, Word::kNotFragmentation, {format_bytes(*d.unallocated_bytes)}));
+    items.push_back(
+        text_in(language, TextId::kNotFragmentation, {format_bytes(*d.unallocated_bytes)}));
   }
   if (d.cause != Cause::kCoTenant) {
     // As in the bars above: what is there has its amount, also where it is too little for a
     // process.
     if (d.others_bytes.value_or(0) > 0) {
-      items.push_back(say(language, Word::kNotOthersSome, {format_bytes(*d.others_bytes)}));
+      items.push_back(text_in(language, TextId::kNotOthersSome, {format_bytes(*d.others_bytes)}));
     } else if (d.others_bytes || d.alone_on_card) {
-      items.push_back(say(language, Word::kNotOthersNone));
+      items.push_back(text_in(language, TextId::kNotOthersNone));
     }
   }
   return listed(language, items);
@@ -88,22 +89,23 @@ bool rules_things_out(Cause cause) {
 DoctorFacts first_facts(const DoctorReport& report, const Diagnosis& d) {
   const Language language = report.language;
   DoctorFacts facts;
-  const auto add = [&](Word label, std::vector<std::string> lines) {
-    facts.facts.push_back({say(language, label), std::move(lines)});
+  const auto add = [&](TextId label, std::vector<std::string> lines) {
+    facts.facts.push_back({text_in(language, label), std::move(lines)});
   };
   const bool has_candidate = !d.candidates.empty();
   if (has_candidate && !is_listed(d.candidates.front())) {
-    add(Word::kWhatItWas, what_lines(report, d.candidates.front()));
+    add(TextId::kWhatItWas, what_lines(report, d.candidates.front()));
   } else if (const auto named = has_candidate ? named_by_frame(d) : std::nullopt) {
-    add(Word::kWhatItWas, what_lines(report, *named));
+    add(TextId::kWhatItWas, what_lines(report, *named));
   } else if (d.cause == Cause::kCapacity && d.request_bytes > 0 && report.memory != nullptr) {
-    add(Word::kWhatItWas, {say(language, Word::kNothingOfThatSize)});
+    add(TextId::kWhatItWas, {text_in(language, TextId::kNothingOfThatSize)});
   }
-  if (d.phase && is_of_the_card(d.cause)) add(Word::kWhen, {say(language, texts_of(*d.phase))});
+  if (d.phase && is_of_the_card(d.cause))
+    add(TextId::kWhen, {text_in(language, texts_of(*d.phase))});
   const std::string ruled_out = rules_things_out(d.cause) ? not_the_cause(language, d) : "";
-  if (!ruled_out.empty()) add(Word::kNotTheCause, {ruled_out});
+  if (!ruled_out.empty()) add(TextId::kNotTheCause, {ruled_out});
   if (d.event && !d.event->text.empty() && d.candidates.empty()) {
-    add(Word::kTheMessage, {clean(d.event->text)});
+    add(TextId::kTheMessage, {clean(d.event->text)});
   }
   return facts;
 }
@@ -111,30 +113,31 @@ DoctorFacts first_facts(const DoctorReport& report, const Diagnosis& d) {
 DoctorBars held_by_message(const DoctorReport& report, const Diagnosis& d) {
   const Language language = report.language;
   DoctorBars bars;
-  bars.title = say(language, Word::kHeldByMessage);
+  bars.title = text_in(language, TextId::kHeldByMessage);
   std::int64_t known = 0;
-  const auto add = [&](Word part, const std::optional<std::int64_t>& bytes) {
+  const auto add = [&](TextId part, const std::optional<std::int64_t>& bytes) {
     if (!bytes || *bytes <= 0) return;
-    bars.bars.push_back({say(language, part), *bytes, part == Word::kPartFree});
+    bars.bars.push_back({text_in(language, part), *bytes, part == TextId::kPartFree});
     known += *bytes;
   };
-  add(Word::kPartAllocated, d.allocated_bytes);
-  add(Word::kPartUnallocated, d.unallocated_bytes);
-  add(Word::kPartContext, d.context_bytes);
-  add(Word::kPartOthers, d.others_bytes);
-  add(Word::kPartFree, d.free_bytes);
+  add(TextId::kPartAllocated, d.allocated_bytes);
+  add(TextId::kPartUnallocated, d.unallocated_bytes);
+  add(TextId::kPartContext, d.context_bytes);
+  add(TextId::kPartOthers, d.others_bytes);
+  add(TextId::kPartFree, d.free_bytes);
   if (bars.bars.empty()) return bars;
   constexpr std::int64_t kWorthSaying = 16 * kMiB;  // the message's figures are rounded
   const std::int64_t rest = d.capacity_bytes.value_or(0) - known;
-  if (rest > kWorthSaying) add(Word::kPartUnknown, rest);
+  if (rest > kWorthSaying) add(TextId::kPartUnknown, rest);
   bars.whole_bytes = std::max(known, d.capacity_bytes.value_or(0));
-  if (d.capacity_bytes) add(Word::kPartTotal, d.capacity_bytes);
+  if (d.capacity_bytes) add(TextId::kPartTotal, d.capacity_bytes);
   for (const LogProcess& process : d.other_processes) {
     const std::string pid = std::to_string(process.pid);
-    bars.lines.push_back(process.in_use ? say(language, Word::kProcessHolds,
-                                              {pid, format_bytes((process.in_use->low_bytes / 2) +
-                                                                 (process.in_use->high_bytes / 2))})
-                                        : say(language, Word::kProcessUnknown, {pid}));
+    bars.lines.push_back(process.in_use
+                             ? text_in(language, TextId::kProcessHolds,
+                                       {pid, format_bytes((process.in_use->low_bytes / 2) +
+                                                          (process.in_use->high_bytes / 2))})
+                             : text_in(language, TextId::kProcessUnknown, {pid}));
   }
   return bars;
 }
@@ -145,14 +148,14 @@ DoctorPoints other_candidates(const DoctorReport& report, const Diagnosis& d) {
   DoctorPoints points;
   if (d.candidates.empty()) return points;
   const bool readings = is_listed(d.candidates.front());
-  points.title = say(language, readings ? Word::kReadingsTitle : Word::kCandidatesTitle);
+  points.title = text_in(language, readings ? TextId::kReadingsTitle : TextId::kCandidatesTitle);
   for (std::size_t i = readings ? 0 : 1; i < d.candidates.size(); ++i) {
     if (points.points.size() >= (readings ? d.candidates.size() : kCandidatesShown)) break;
     const Candidate& c = d.candidates[i];
     std::string text = candidate_line(language, c);
     const std::string reading = candidate_reading(report, c);
     if (!reading.empty()) text += fmt::format("\n{}", reading);
-    if (c.phase) text += fmt::format("\n{}", say(language, texts_of(*c.phase)));
+    if (c.phase) text += fmt::format("\n{}", text_in(language, texts_of(*c.phase)));
     points.points.push_back(fmt::format("{}\n{}", text, candidate_confidence(language, c)));
   }
   return points;
@@ -164,12 +167,12 @@ std::string would_train(const DoctorReport& report, const Diagnosis& d) {
   if (report.memory == nullptr || d.worst_peak_bytes <= 0 || capacity <= 0) return "";
   const TorchRange vram = torch_vram(*report.memory);
   const std::int64_t least = d.worst_peak_bytes + report.memory->context_range.low_bytes;
-  const Word word = least > capacity             ? Word::kTrainNo
-                    : vram.high_bytes > capacity ? Word::kTrainTight
-                                                 : Word::kTrainYes;
-  return say(report.language, word,
-             {range_text(report.language, std::min(least, vram.high_bytes), vram.high_bytes),
-              format_bytes(capacity)});
+  const TextId answer = least > capacity             ? TextId::kTrainNo
+                        : vram.high_bytes > capacity ? TextId::kTrainTight
+                                                     : TextId::kTrainYes;
+  return text_in(report.language, answer,
+                 {range_text(report.language, std::min(least, vram.high_bytes), vram.high_bytes),
+                  format_bytes(capacity)});
 }
 
 }  // namespace
@@ -180,7 +183,7 @@ void add_diagnosis(const DoctorReport& report, DoctorContent& content) {
   content.tone =
       d.cause == Cause::kNotMemory || d.cause == Cause::kUnknown ? Tone::kWarn : Tone::kBad;
   content.headline = headline(report, d);
-  content.explanation = say(language, explanation_texts(d.cause));
+  content.explanation = text_in(language, explanation_texts(d.cause));
   content.blocks.push_back(first_facts(report, d));
   if (is_of_the_card(d.cause)) {
     content.blocks.push_back(held_by_message(report, d));
@@ -188,7 +191,7 @@ void add_diagnosis(const DoctorReport& report, DoctorContent& content) {
     content.blocks.push_back(other_candidates(report, d));
     const std::string trains = would_train(report, d);
     if (!trains.empty()) {
-      content.blocks.push_back(DoctorFacts{{{say(language, Word::kWouldTrain), {trains}}}});
+      content.blocks.push_back(DoctorFacts{{{text_in(language, TextId::kWouldTrain), {trains}}}});
     }
   }
 }

@@ -39,10 +39,10 @@ std::vector<std::string> name_arguments(const TorchFix& fix) {
   }
 }
 
-Word fix_how(const TorchFix& fix) {
-  if (fix.kind == TorchFixKind::kAllocator) return Word::kHowVariable;
-  if (fix.kind == TorchFixKind::kFreeOthers) return Word::kHowByHand;
-  return fix.needs_edit ? Word::kHowEdit : Word::kHowKey;
+TextId fix_how(const TorchFix& fix) {
+  if (fix.kind == TorchFixKind::kAllocator) return TextId::kHowVariable;
+  if (fix.kind == TorchFixKind::kFreeOthers) return TextId::kHowByHand;
+  return fix.needs_edit ? TextId::kHowEdit : TextId::kHowKey;
 }
 
 // At most four or five characters, whatever the figure: "9999", "123k", "1.2M".
@@ -100,23 +100,24 @@ DoctorTable fix_table_of(const DoctorReport& report) {
   const std::vector<TorchFix>& fixes = report.fixes->ranked;
   const std::int64_t unit = unit_of(fixes);
   DoctorTable table;
-  table.title = say(language, Word::kFixesTitle);
+  table.title = text_in(language, TextId::kFixesTitle);
   table.has_marks = true;
   table.rows_in_text = kFixesShown;
   if (fixes.size() > kFixesShown) {
-    table.more = say(language, Word::kMoreFixes, {std::to_string(fixes.size() - kFixesShown)});
+    table.more =
+        text_in(language, TextId::kMoreFixes, {std::to_string(fixes.size() - kFixesShown)});
   }
-  table.columns = {{say(language, Word::kHeadFix), 24, false},
-                   {say(language, Word::kHeadVram, {unit_name(unit)}), 11, true},
-                   {say(language, Word::kHeadBatch), 6, true},
-                   {say(language, Word::kHeadTime), 5, true},
-                   {say(language, Word::kHeadEffect), 12, false},
-                   {say(language, Word::kHeadHow), 7, false}};
+  table.columns = {{text_in(language, TextId::kHeadFix), 24, false},
+                   {text_in(language, TextId::kHeadVram, {unit_name(unit)}), 11, true},
+                   {text_in(language, TextId::kHeadBatch), 6, true},
+                   {text_in(language, TextId::kHeadTime), 5, true},
+                   {text_in(language, TextId::kHeadEffect), 12, false},
+                   {text_in(language, TextId::kHeadHow), 7, false}};
   for (const TorchFix& fix : fixes) {
-    table.rows.push_back(
-        {mark_of(report, fix),
-         {fix_name(report, fix), vram_text(fix, unit), batch_text(fix.effective_batch),
-          time_text(fix.time_ratio), say(language, fix_effect(fix)), say(language, fix_how(fix))}});
+    table.rows.push_back({mark_of(report, fix),
+                          {fix_name(report, fix), vram_text(fix, unit),
+                           batch_text(fix.effective_batch), time_text(fix.time_ratio),
+                           text_in(language, fix_effect(fix)), text_in(language, fix_how(fix))}});
   }
   return table;
 }
@@ -135,29 +136,29 @@ TorchFix as_checkpointing(TorchFix fix) {
   return fix;
 }
 
-DoctorCode config_block(const DoctorReport& report, Word title, const TorchFix& fix) {
+DoctorCode config_block(const DoctorReport& report, TextId title, const TorchFix& fix) {
   const Language language = report.language;
   std::vector<std::string> parts = {fix_name(report, fix)};
   if (has_checkpointing(fix)) {
     parts.push_back(fix_name(report, as_checkpointing(fix)));
   }
   if (is_of_the_card(fix)) {
-    parts.push_back(say(language, Word::kVramAfter, {range_text(language, fix.vram)}));
+    parts.push_back(text_in(language, TextId::kVramAfter, {range_text(language, fix.vram)}));
   }
-  return {say(language, title), fmt::format("{}", fmt::join(parts, " · ")), key_lines(fix)};
+  return {text_in(language, title), fmt::format("{}", fmt::join(parts, " · ")), key_lines(fix)};
 }
 
 void add_configs(const DoctorReport& report, DoctorContent& content) {
   const TorchFixes& fixes = *report.fixes;
   if (fixes.recommended) {
-    content.blocks.push_back(config_block(report, Word::kRecommendedTitle, *fixes.recommended));
+    content.blocks.push_back(config_block(report, TextId::kRecommendedTitle, *fixes.recommended));
   }
   if (!fixes.safest) return;
   const bool same = fixes.recommended &&
                     key_lines(*fixes.recommended) == key_lines(*fixes.safest) &&
                     fixes.recommended->needs_edit == fixes.safest->needs_edit;
-  DoctorCode block = config_block(report, Word::kSafestTitle, *fixes.safest);
-  if (same) block = {block.title, say(report.language, Word::kSafestIsRecommended), {}};
+  DoctorCode block = config_block(report, TextId::kSafestTitle, *fixes.safest);
+  if (same) block = {block.title, text_in(report.language, TextId::kSafestIsRecommended), {}};
   content.blocks.push_back(std::move(block));
 }
 
@@ -188,27 +189,27 @@ std::vector<TorchFix> fixes_to_explain(const DoctorReport& report) {
 }  // namespace
 
 std::string fix_name(const DoctorReport& report, const TorchFix& fix) {
-  return say(report.language, name_texts(fix.kind),
-             std::span<const std::string>(name_arguments(fix)));
+  return text_in(report.language, name_texts(fix.kind),
+                 std::span<const std::string>(name_arguments(fix)));
 }
 
-Word fix_effect(const TorchFix& fix) {
+TextId fix_effect(const TorchFix& fix) {
   switch (fix.kind) {
     case TorchFixKind::kCompileOn:
     case TorchFixKind::kDtype16:
-      return Word::kEffectRounding;
+      return TextId::kEffectRounding;
     case TorchFixKind::kEightBitAdam:
-      return Word::kEffectEightBit;
+      return TextId::kEffectEightBit;
     case TorchFixKind::kFewerSequences:
-      return Word::kEffectFewerSequences;
+      return TextId::kEffectFewerSequences;
     case TorchFixKind::kShorterContext:
-      return Word::kEffectShorterContext;
+      return TextId::kEffectShorterContext;
     case TorchFixKind::kFewerLayers:
     case TorchFixKind::kNarrower:
     case TorchFixKind::kSmallerPretrained:
-      return Word::kEffectSmallerModel;
+      return TextId::kEffectSmallerModel;
     default:
-      return fix.same_training ? Word::kEffectSame : Word::kEffectOther;
+      return fix.same_training ? TextId::kEffectSame : TextId::kEffectOther;
   }
 }
 
@@ -222,16 +223,16 @@ void add_fixes(const DoctorReport& report, DoctorContent& content) {
     DoctorTable table = fix_table_of(report);
     const TorchFixes& fixes = *report.fixes;
     if (!fixes.recommended && report.card_bytes > 0) {
-      const Word word = fixes.fits_as_is ? Word::kFitsAsItIs : Word::kNoneFits;
-      table.lines.push_back(say(language, word));
+      const TextId reason = fixes.fits_as_is ? TextId::kFitsAsItIs : TextId::kNoneFits;
+      table.lines.push_back(text_in(language, reason));
     }
     content.blocks.push_back(std::move(table));
     add_configs(report, content);
   }
   for (const TorchFix& fix : fixes_to_explain(report)) {
-    content.blocks.push_back(DoctorCode{say(language, Word::kHowToTitle, {fix_name(report, fix)}),
-                                        say(language, action_texts(fix.kind)),
-                                        fix_code(report, fix)});
+    content.blocks.push_back(
+        DoctorCode{text_in(language, TextId::kHowToTitle, {fix_name(report, fix)}),
+                   text_in(language, action_texts(fix.kind)), fix_code(report, fix)});
   }
 }
 

@@ -66,7 +66,7 @@ Json notes_of(const DoctorReport& report) {
   for (const Note& note : report.conclusions()->notes) {
     notes.push_back({{"id", name_of(note.id)},
                      {"arguments", note.arguments},
-                     {"text", say(report.language, note)}});
+                     {"text", text_in(report.language, note)}});
   }
   return notes;
 }
@@ -120,7 +120,7 @@ Json fix_of(const DoctorReport& report, const TorchFix& fix) {
           {"saved_bytes", fix.saved_bytes},
           {"time_ratio", fix.time_ratio},
           {"same_result", fix.same_training},
-          {"effect", say(report.language, fix_effect(fix))},
+          {"effect", text_in(report.language, fix_effect(fix))},
           {"parameters", fix.parameters},
           {"fits", fix.fits},
           {"needs_edit", fix.needs_edit},
@@ -150,7 +150,7 @@ void add_diagnosis_members(const DoctorReport& report, Json& json) {
 Json assumptions_of(const DoctorReport& report) {
   Json list = Json::array();
   for (const TorchAssumption& a : torch_assumptions(report.memory->run)) {
-    list.push_back({{"key", name_of(a.id)}, {"text", say(report.language, a)}});
+    list.push_back({{"key", name_of(a.id)}, {"text", text_in(report.language, a)}});
   }
   list.push_back({{"key", "time"}, {"text", time_assumption(report)}});
   return list;

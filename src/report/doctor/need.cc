@@ -40,23 +40,23 @@ void add_total(Language language, DoctorBars& bars) {
   std::int64_t total = 0;
   for (const DoctorBar& bar : bars.bars) total += bar.bytes;
   bars.whole_bytes = total;
-  bars.bars.push_back({say(language, Word::kPartTotal), total});
+  bars.bars.push_back({text_in(language, TextId::kPartTotal), total});
 }
 
 // Before iteration 0 there are no gradients, no optimizer state and nothing is saved.
 DoctorBars held_before_training(const DoctorReport& report) {
   const Language language = report.language;
   const TorchMemory& m = *report.memory;
-  DoctorBars bars{say(language, Word::kHeldByModelThen), {}, 0, {}};
-  bars.bars.push_back({say(language, Word::kPartWeights), m.params_bytes});
+  DoctorBars bars{text_in(language, TextId::kHeldByModelThen), {}, 0, {}};
+  bars.bars.push_back({text_in(language, TextId::kPartWeights), m.params_bytes});
   const bool evaluates = *report.diagnosis->phase == TorchPhase::kEvaluateFirst;
   if (evaluates && m.half_copies_bytes > 0) {
-    bars.bars.push_back({say(language, Word::kPartHalfCopies), m.half_copies_bytes});
+    bars.bars.push_back({text_in(language, TextId::kPartHalfCopies), m.half_copies_bytes});
   }
   std::int64_t known = 0;
   for (const DoctorBar& bar : bars.bars) known += bar.bytes;
   const std::int64_t rest = allocated_before_candidate(report) - known;
-  if (rest > 0) bars.bars.push_back({say(language, Word::kPartRest), rest});
+  if (rest > 0) bars.bars.push_back({text_in(language, TextId::kPartRest), rest});
   add_total(language, bars);
   return bars;
 }
@@ -73,21 +73,21 @@ std::string need_headline(const DoctorReport& report, Tone tone, const TorchRang
   const std::string card = format_bytes(report.card_bytes);
   switch (tone) {
     case Tone::kGood:
-      return say(language, Word::kNeedsFits, {need, card});
+      return text_in(language, TextId::kNeedsFits, {need, card});
     case Tone::kWarn:
-      return say(language, Word::kNeedsTight, {need, card});
+      return text_in(language, TextId::kNeedsTight, {need, card});
     case Tone::kBad:
-      return say(language, Word::kNeedsDoesNotFit, {need, card});
+      return text_in(language, TextId::kNeedsDoesNotFit, {need, card});
     case Tone::kPlain:
       break;
   }
-  return say(language, Word::kNeedsUnknownCard, {need});
+  return text_in(language, TextId::kNeedsUnknownCard, {need});
 }
 
 std::string peak_sentence(const DoctorReport& report) {
   const TorchPeak& worst = report.memory->worst();
-  return say(report.language, Word::kPeakAt,
-             {std::string(worst.op), say(report.language, texts_of(worst.phase))});
+  return text_in(report.language, TextId::kPeakAt,
+                 {std::string(worst.op), text_in(report.language, texts_of(worst.phase))});
 }
 
 std::vector<std::string> range_sentences(const DoctorReport& report) {
@@ -96,13 +96,13 @@ std::vector<std::string> range_sentences(const DoctorReport& report) {
   std::vector<std::string> lines;
   if (m.train_range.low_bytes != m.train_range.high_bytes) {
     lines.push_back(
-        say(language, Word::kCompiledRange,
-            {format_bytes(m.train_range.low_bytes), format_bytes(m.train_range.high_bytes)}));
+        text_in(language, TextId::kCompiledRange,
+                {format_bytes(m.train_range.low_bytes), format_bytes(m.train_range.high_bytes)}));
   }
   if (m.context_range.high_bytes > 0) {
-    lines.push_back(
-        say(language, Word::kContextRange,
-            {format_bytes(m.context_range.low_bytes), format_bytes(m.context_range.high_bytes)}));
+    lines.push_back(text_in(
+        language, TextId::kContextRange,
+        {format_bytes(m.context_range.low_bytes), format_bytes(m.context_range.high_bytes)}));
   }
   return lines;
 }
@@ -111,7 +111,7 @@ std::vector<std::string> range_sentences(const DoctorReport& report) {
 
 std::string range_text(Language language, std::int64_t low_bytes, std::int64_t high_bytes) {
   const std::string low = format_bytes(low_bytes), high = format_bytes(high_bytes);
-  return low == high ? low : say(language, Word::kOfTheCard, {low, high});
+  return low == high ? low : text_in(language, TextId::kOfTheCard, {low, high});
 }
 
 std::string range_text(Language language, const TorchRange& range) {
@@ -123,16 +123,16 @@ DoctorBars held_by_model(const DoctorReport& report) {
   const Language language = report.language;
   const TorchMemory& m = *report.memory;
   DoctorBars bars;
-  bars.title = say(language, report.diagnosis ? Word::kHeldByModel : Word::kNeedsTitle);
-  const std::pair<Word, std::int64_t> parts[] = {
-      {Word::kPartWeights, m.params_bytes},
-      {Word::kPartGradients, m.gradient_bytes},
-      {Word::kPartOptimizer, m.optimizer_bytes},
-      {Word::kPartHalfCopies, m.half_copies_bytes},
-      {Word::kPartActivations, m.saved_bytes - m.loss_bytes},
-      {Word::kPartLossHead, m.loss_bytes}};
+  bars.title = text_in(language, report.diagnosis ? TextId::kHeldByModel : TextId::kNeedsTitle);
+  const std::pair<TextId, std::int64_t> parts[] = {
+      {TextId::kPartWeights, m.params_bytes},
+      {TextId::kPartGradients, m.gradient_bytes},
+      {TextId::kPartOptimizer, m.optimizer_bytes},
+      {TextId::kPartHalfCopies, m.half_copies_bytes},
+      {TextId::kPartActivations, m.saved_bytes - m.loss_bytes},
+      {TextId::kPartLossHead, m.loss_bytes}};
   for (const auto& [part, bytes] : parts) {
-    if (bytes > 0) bars.bars.push_back({say(language, part), bytes});
+    if (bytes > 0) bars.bars.push_back({text_in(language, part), bytes});
   }
   add_total(language, bars);
   bars.lines.push_back(peak_sentence(report));
@@ -143,19 +143,20 @@ DoctorTable phase_table_of(const DoctorReport& report) {
   const Language language = report.language;
   const TorchMemory& m = *report.memory;
   DoctorTable table;
-  table.title = say(language, Word::kPhasesTitle);
-  table.columns = {{say(language, Word::kHeadPhase), 22, false},
-                   {say(language, Word::kHeadAllocated), 11, true},
-                   {say(language, Word::kHeadReserved), 11, true},
-                   {say(language, Word::kHeadPeakAt), 29, false}};
-  const std::pair<Word, const TorchPeak*> peaks[] = {{Word::kPeakStart, &m.start},
-                                                     {Word::kPeakEvaluateFirst, &m.evaluate_first},
-                                                     {Word::kPeakTrainFirst, &m.train_first},
-                                                     {Word::kPeakTrain, &m.train},
-                                                     {Word::kPeakEvaluateLater, &m.evaluate_later}};
+  table.title = text_in(language, TextId::kPhasesTitle);
+  table.columns = {{text_in(language, TextId::kHeadPhase), 22, false},
+                   {text_in(language, TextId::kHeadAllocated), 11, true},
+                   {text_in(language, TextId::kHeadReserved), 11, true},
+                   {text_in(language, TextId::kHeadPeakAt), 29, false}};
+  const std::pair<TextId, const TorchPeak*> peaks[] = {
+      {TextId::kPeakStart, &m.start},
+      {TextId::kPeakEvaluateFirst, &m.evaluate_first},
+      {TextId::kPeakTrainFirst, &m.train_first},
+      {TextId::kPeakTrain, &m.train},
+      {TextId::kPeakEvaluateLater, &m.evaluate_later}};
   for (const auto& [name, peak] : peaks) {
     table.rows.push_back({Tone::kPlain,
-                          {say(language, name), format_bytes(peak->allocated_bytes),
+                          {text_in(language, name), format_bytes(peak->allocated_bytes),
                            format_bytes(peak->reserved_bytes), std::string(peak->op)}});
   }
   table.lines = range_sentences(report);

@@ -165,7 +165,7 @@ std::string doctor_page(const DoctorReport& report) {
       "<body>\n<main data-tone=\"{}\">\n<header>\n<p class=\"brow\">{}</p>\n"
       "<h1 class=\"answer\">{}</h1>\n",
       kToneNames[static_cast<std::size_t>(content.tone)],
-      escaped(say(report.language, Word::kPageTitle)), escaped(content.headline));
+      escaped(text_in(report.language, TextId::kPageTitle)), escaped(content.headline));
   if (!content.explanation.empty()) {
     html += fmt::format("<p class=\"why\">{}</p>\n", escaped(content.explanation));
   }
