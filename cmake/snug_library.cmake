@@ -1,5 +1,8 @@
+include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
+
 # snug_library(name deps...): one library per folder of src/, made of all its sources;
-# every x_test.cc beside a source goes into one test program, <name>_test.
+# every x_test.cc beside a source goes into one test program, <name>_test. Pages (.html, .css, .js)
+# are embedded: see embed.cmake.
 function(snug_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
   set(tests ${sources})
@@ -9,6 +12,12 @@ function(snug_library name)
   target_include_directories(snug_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(snug_${name} PUBLIC ${ARGN})
   snug_flags(snug_${name})
+  file(GLOB_RECURSE pages CONFIGURE_DEPENDS
+       ${CMAKE_SOURCE_DIR}/src/${name}/*.html ${CMAKE_SOURCE_DIR}/src/${name}/*.css
+       ${CMAKE_SOURCE_DIR}/src/${name}/*.js)
+  if(pages)
+    snug_embed(snug_${name} ${pages})
+  endif()
   if(tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE snug_${name} GTest::gtest_main)

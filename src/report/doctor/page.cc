@@ -1,6 +1,4 @@
 // The report as one HTML page: the same content as the text, with bars for what held the card.
-#include "report/doctor/page.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,11 +6,19 @@
 #include "base/bytes.h"
 #include "report/doctor/columns.h"
 #include "report/doctor/content.h"
-#include "report/plan/page_parts.h"
+#include "report/doctor/report.h"
 #include "report/text.h"
+#include "report/web/page_template.h"
 
 namespace snug {
 namespace {
+
+constexpr char kPage[] =
+#include "report/doctor/page/page.html.inc"
+    ;
+constexpr char kStyle[] =
+#include "report/doctor/page/style.css.inc"
+    ;
 
 constexpr std::string_view kToneNames[] = {"plain", "good", "warn", "bad"};
 constexpr std::size_t kBands = 7;
@@ -144,37 +150,33 @@ std::string block_html(const DoctorCode& block) {
   return html + "</pre>\n";
 }
 
-std::string head_html(const DoctorReport& report, const DoctorContent& content) {
-  // The policy forbids the page to ask for anything: what it shows is in the file.
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-      "style-src 'unsafe-inline'; img-src data:\">\n"
-      "<link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>{}{}</style>\n</head>\n",
-      html_lang_of(report.language), escaped(content.headline), kPageStyle, kDoctorStyle);
+std::string sections_html(const std::vector<DoctorBlock>& blocks) {
+  std::string html;
+  for (const DoctorBlock& block : blocks) {
+    html += fmt::format("<section>\n{}</section>\n",
+                        std::visit([](const auto& b) { return block_html(b); }, block));
+  }
+  return html;
 }
 
 }  // namespace
 
 std::string doctor_page(const DoctorReport& report) {
   const DoctorContent content = doctor_content(report);
-  std::string html = head_html(report, content);
-  html += fmt::format(
-      "<body>\n<main data-tone=\"{}\">\n<header>\n<p class=\"brow\">{}</p>\n"
-      "<h1 class=\"answer\">{}</h1>\n",
-      kToneNames[static_cast<std::size_t>(content.tone)],
-      escaped(text_in(report.language, TextId::kPageTitle)), escaped(content.headline));
-  if (!content.explanation.empty()) {
-    html += fmt::format("<p class=\"why\">{}</p>\n", escaped(content.explanation));
-  }
-  html += "</header>\n";
-  for (const DoctorBlock& block : content.blocks) {
-    html += fmt::format("<section>\n{}</section>\n",
-                        std::visit([](const auto& b) { return block_html(b); }, block));
-  }
-  return html + "</main>\n</body>\n</html>\n";
+  const std::string why = content.explanation.empty() ? ""
+                                                      : fmt::format("<p class=\"why\">{}</p>\n",
+                                                                    escaped(content.explanation));
+  const PageValue values[] = {
+      page_text("language", html_lang_of(report.language)),
+      page_text("program", clean(text_in(report.language, TextId::kPageTitle))),
+      page_text("headline", clean(content.headline)),
+      page_text("tone", kToneNames[static_cast<std::size_t>(content.tone)]),
+      page_markup("shared_style", std::string(shared_page_style())),
+      page_markup("style", kStyle),
+      page_markup("explanation", why),
+      page_markup("sections", sections_html(content.blocks)),
+  };
+  return fill_page(kPage, values);
 }
 
 }  // namespace snug

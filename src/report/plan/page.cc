@@ -3,13 +3,35 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
-#include "report/plan/page_parts.h"
-#include "report/text.h"
+#include "report/plan/page_data.h"
+#include "report/web/page_template.h"
 
 namespace snug {
 namespace {
 
-// What is left to say where scripts do not run.
+constexpr char kPage[] =
+#include "report/plan/page/page.html.inc"
+    ;
+constexpr char kStyle[] =
+#include "report/plan/page/style.css.inc"
+    ;
+constexpr char kModelScript[] =
+#include "report/plan/page/model.js.inc"
+    ;
+constexpr char kChartScript[] =
+#include "report/plan/page/chart.js.inc"
+    ;
+constexpr char kMarksScript[] =
+#include "report/plan/page/marks.js.inc"
+    ;
+constexpr char kTableScript[] =
+#include "report/plan/page/table.js.inc"
+    ;
+constexpr char kViewScript[] =
+#include "report/plan/page/view.js.inc"
+    ;
+
+// What the page shows where scripts do not run.
 std::string without_script(const PlanPage& page) {
   const std::int64_t total = page.settings.front().run->total_bytes();
   const bool fits = verdict_of(total, page.budget) != Verdict::kDoesNotFit;
@@ -21,29 +43,19 @@ std::string without_script(const PlanPage& page) {
 }  // namespace
 
 std::string plan_page(const PlanPage& page) {
-  // The policy forbids the page to ask for anything: what it shows is in the file.
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n"
-      "<html lang=\"en\">\n"
-      "<head>\n"
-      "<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-      "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
-      "<link rel=\"icon\" href=\"data:,\">\n"
-      "<title>{}</title>\n",
-      escape_html(page.title));
-  html += fmt::format("<style>{}</style>\n</head>\n<body>\n", kPageStyle);
-  html += fmt::format("<noscript><p>{}</p></noscript>\n", escape_html(without_script(page)));
-  html += kPageBody;
-  html += fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n",
-                      plan_page_data(page));
-  html += "<script>\n(() => {\n'use strict';\n";
-  for (const std::string_view part : {kPageModel, kPageChart, kPageMarks, kPageTable, kPageView})
-    html += part;
-  html += "})();\n</script>\n</body>\n</html>\n";
-  return html;
+  const PageValue values[] = {
+      page_text("title", page.title),
+      page_text("without_script", without_script(page)),
+      page_markup("shared_style", std::string(shared_page_style())),
+      page_markup("style", kStyle),
+      page_markup("data", plan_page_data(page)),
+      page_markup("model", kModelScript),
+      page_markup("chart", kChartScript),
+      page_markup("marks", kMarksScript),
+      page_markup("table", kTableScript),
+      page_markup("view", kViewScript),
+  };
+  return fill_page(kPage, values);
 }
 
 }  // namespace snug

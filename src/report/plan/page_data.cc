@@ -1,5 +1,7 @@
 // The page's data. Settings differ little, so names, tensors and phases are written once and
 // referred to by index, and tensors that live and die together are one run of indices.
+#include "report/plan/page_data.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 
 #include "plan/liveness.h"
 #include "report/plan/fix_table.h"
-#include "report/plan/page_parts.h"
 
 namespace snug {
 namespace {

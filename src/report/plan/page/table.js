@@ -1,9 +1,5 @@
-// Fourth part of the page's script: headline, budget, what is alive, and the table of fixes.
-#include "report/plan/page_parts.h"
+// Headline, budget, what is alive, and the table of fixes.
 
-namespace snug {
-
-const std::string_view kPageTable = R"js(
 // An HTML element with attributes and children; texts are never markup.
 function h(tag, attributes, ...children) {
   const element = document.createElement(tag);
@@ -143,6 +139,3 @@ function markRow(index) {
   });
   byId('setting').value = index;
 }
-)js";
-
-}  // namespace snug

@@ -1,9 +1,6 @@
-// First part of the page's script: the data as arrays over the ops of a run.
-#include "report/plan/page_parts.h"
-
-namespace snug {
-
-const std::string_view kPageModel = R"js(
+// The data as arrays over the ops of a run. First of the five parts of the page's script, which
+// page.html joins in one scope.
+//
 // data:
 //   names       labels of ops and names of tensors
 //   tensors     [name, dtype, role, bytes, shape]
@@ -125,6 +122,3 @@ function largestAt(model, step, band, count) {
   }
   return [...kinds.values()].sort((a, b) => b.bytes - a.bytes).slice(0, count);
 }
-)js";
-
-}  // namespace snug

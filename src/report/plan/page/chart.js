@@ -1,9 +1,5 @@
-// Second part of the page's script: the picture.
-#include "report/plan/page_parts.h"
+// The picture.
 
-namespace snug {
-
-const std::string_view kPageChart = R"js(
 const svg = byId('chart');
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
@@ -134,6 +130,3 @@ function morph(model, done) {
   };
   animation = requestAnimationFrame(tick);
 }
-)js";
-
-}  // namespace snug

@@ -1,9 +1,5 @@
-// Third part of the page's script: what is written on and around the picture.
-#include "report/plan/page_parts.h"
+// What is written on and around the picture.
 
-namespace snug {
-
-const std::string_view kPageMarks = R"js(
 function drawGrid() {
   layers.grid.replaceChildren();
   const power = topBytes >= 2 ** 30 ? 3 : topBytes >= 2 ** 20 ? 2 : 1;
@@ -135,6 +131,3 @@ function bandAt(model, step, y) {
   }
   return null;
 }
-)js";
-
-}  // namespace snug

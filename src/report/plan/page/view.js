@@ -1,9 +1,5 @@
-// Last part of the page's script: what is looked at, and how that is changed.
-#include "report/plan/page_parts.h"
+// What is selected, and how that is changed.
 
-namespace snug {
-
-const std::string_view kPageView = R"js(
 // #setting=3&op=120: which setting, and which op is pinned (counted from 1). Both may be missing.
 function readHash() {
   const read = (key) => Number(new RegExp(`[#&]${key}=(\\d+)`).exec(location.hash)?.[1] ?? NaN);
@@ -127,6 +123,3 @@ byId('title').textContent = data.title.replace(/ × /g, '\u00a0×\u00a0');
 showBudget();
 const start = readHash();
 show(start.setting, start.step, false);
-)js";
-
-}  // namespace snug

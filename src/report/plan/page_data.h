@@ -1,0 +1,14 @@
+// The data of the plan's page. Internal to plan_page().
+#pragma once
+
+#include <string>
+
+#include "report/plan/page.h"
+
+namespace snug {
+
+// The plans as JSON, safe inside a <script> element. The page's script is its only reader;
+// page/model.js lists the members.
+std::string plan_page_data(const PlanPage& page);
+
+}  // namespace snug
