@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "doctor/diagnosis/event.h"
+#include "doctor/diagnosis/evidence.h"
 
 namespace snug {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "doctor/log/reading.h"
+#include "doctor/log/summary.h"
 #include "fit/cards.h"
 
 namespace snug {

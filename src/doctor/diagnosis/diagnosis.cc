@@ -6,10 +6,10 @@
 
 #include "base/bytes.h"
 #include "doctor/diagnosis/cause.h"
-#include "doctor/diagnosis/event.h"
+#include "doctor/diagnosis/evidence.h"
+#include "doctor/diagnosis/guesses.h"
 #include "doctor/diagnosis/match.h"
 #include "doctor/diagnosis/note_makers.h"
-#include "doctor/diagnosis/readings.h"
 #include "doctor/diagnosis/run.h"
 
 namespace snug {

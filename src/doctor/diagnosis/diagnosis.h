@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "doctor/diagnosis/models.h"
+#include "doctor/diagnosis/common_models.h"
 #include "doctor/diagnosis/notes.h"
-#include "doctor/log/reading.h"
+#include "doctor/log/summary.h"
 #include "doctor/torch/memory.h"
 #include "fit/cards.h"
 

@@ -1,225 +1,79 @@
 #include "doctor/diagnosis/evidence.h"
 
 #include <algorithm>
-#include <string_view>
 
 namespace snug {
 namespace {
 
-constexpr unsigned bit(TorchPhase phase) { return 1U << static_cast<unsigned>(phase); }
-constexpr unsigned kEvaluation = bit(TorchPhase::kEvaluateFirst) | bit(TorchPhase::kEvaluateLater);
-
-struct PhaseWord {
-  std::string_view word;  // in a frame's function or source
-  unsigned phases;
-};
-// The first that any frame has wins.
-constexpr PhaseWord kPhaseWords[] = {
-    {"estimate_loss", kEvaluation},
-    {"run_backward", bit(TorchPhase::kBackward)},
-    {".backward(", bit(TorchPhase::kBackward)},
-    {"CompiledFunctionBackward", bit(TorchPhase::kBackward)},
-    {"optimizer.step", bit(TorchPhase::kOptimizer)},
-    {"scaler.step", bit(TorchPhase::kOptimizer)},
-    {"clip_grad_norm", bit(TorchPhase::kOptimizer)},
-    {"exp_avg", bit(TorchPhase::kOptimizer)},
-    {"model.to(", bit(TorchPhase::kStart)},
-    {"torch.load", bit(TorchPhase::kStart)},
-    {"load_state_dict", bit(TorchPhase::kStart)},
-    {"from_pretrained", bit(TorchPhase::kStart)},
-    {"crop_block_size", bit(TorchPhase::kStart)},
-    {"configure_optimizers", bit(TorchPhase::kStart)},
-    {".cuda()", bit(TorchPhase::kStart)},
-    {"evaluate(", kEvaluation},
-    {"validate(", kEvaluation},
-};
-
-struct HintWord {
-  std::string_view word;
-  TensorHint hint;
-};
-constexpr HintWord kHintWords[] = {
-    {"cross_entropy", TensorHint::kLoss},
-    {"CrossEntropy", TensorHint::kLoss},
-    {"log_softmax", TensorHint::kLoss},
-    {"nll_loss", TensorHint::kLoss},
-    {"lm_head", TensorHint::kLogits},
-    {"shift_logits", TensorHint::kLogits},
-    {"logits.float", TensorHint::kLogits},
-    {"scaled_dot_product", TensorHint::kAttention},
-    {"softmax(att", TensorHint::kAttention},
-    {"attention_scores", TensorHint::kAttention},
-    {"attn_weights", TensorHint::kAttention},
-    {"q @ k", TensorHint::kAttention},
-    {"att @ v", TensorHint::kAttention},
-    {"masked_fill", TensorHint::kAttention},
-    {"c_attn", TensorHint::kAttention},
-    {"self.attn(", TensorHint::kAttention},
-    {"softmax", TensorHint::kSoftmax},
-    {"gelu", TensorHint::kMlp},
-    {"silu", TensorHint::kMlp},
-    {"c_fc", TensorHint::kMlp},
-    {"gate_proj", TensorHint::kMlp},
-    {"up_proj", TensorHint::kMlp},
-    {"down_proj", TensorHint::kMlp},
-    {"self.mlp(", TensorHint::kMlp},
-    {"feed_forward", TensorHint::kMlp},
-    {".wte(", TensorHint::kEmbedding},
-    {".wpe(", TensorHint::kEmbedding},
-    {"embedding(", TensorHint::kEmbedding},
-    {"optimizer.step", TensorHint::kOptimizer},
-    {"scaler.step", TensorHint::kOptimizer},
-    {"exp_avg", TensorHint::kOptimizer},
-    {"model.to(", TensorHint::kWeights},
-    {"torch.load", TensorHint::kWeights},
-};
-
-bool has(const LogFrame& frame, std::string_view word) {
-  return frame.source.find(word) != std::string::npos ||
-         frame.function.find(word) != std::string::npos;
-}
-
-// train.py's own line of the forward pass; only a whole traceback shows that no evaluation is
-// around it.
-unsigned phases_of_forward(const std::vector<LogFrame>& frames) {
-  bool is_whole = false, is_forward = false;
-  for (const LogFrame& frame : frames) {
-    is_whole = is_whole || frame.function == "<module>" || frame.function == "main" ||
-               frame.function == "train" || frame.function.starts_with("train_");
-    is_forward = is_forward || has(frame, "model(") || frame.function.ends_with("forward");
+// The lower, the nearer to the cause.
+int tier_of(const LogEvent& event) {
+  constexpr int kBroken = 6;
+  if (event.is_corrupt) return kBroken;
+  switch (event.kind) {
+    case LogEventKind::kCudaOutOfMemory:
+    case LogEventKind::kHipOutOfMemory:
+    case LogEventKind::kXpuOutOfMemory:
+    case LogEventKind::kMpsOutOfMemory:
+    case LogEventKind::kVendorOutOfMemory:
+    case LogEventKind::kTensorFlow:
+    case LogEventKind::kHostAllocator:
+      return event.request || event.shape || event.allocated ? 0 : 1;
+    // What libraries and the driver say after it follows from it.
+    case LogEventKind::kDeviceAssert:
+      return 1;
+    case LogEventKind::kLlmC:
+    case LogEventKind::kDriver:
+    case LogEventKind::kCublas:
+    case LogEventKind::kCudnn:
+      return 2;
+    case LogEventKind::kNccl:
+      return 3;
+    case LogEventKind::kKilledByKernel:
+      return 4;
+    case LogEventKind::kExit137:
+      return 5;
+    case LogEventKind::kAllocatorWarning:
+      return 7;
+    case LogEventKind::kUnspecifiedOutOfMemory:
+      return 8;
+    case LogEventKind::kTritonResources:
+    case LogEventKind::kSharedMemory:
+    case LogEventKind::kDiskFull:
+      return 9;
+    case LogEventKind::kOtherError:
+    case LogEventKind::kDtypeUnsupported:
+      return 10;
+    case LogEventKind::kNotEnoughSms:
+    case LogEventKind::kGradScalerDeprecated:
+      return 11;
   }
-  if (!is_forward) return 0;
-  return is_whole ? bit(TorchPhase::kForward) : bit(TorchPhase::kForward) | kEvaluation;
-}
-
-// Parts of the model that only a forward pass calls by name.
-bool is_of_forward(TensorHint hint) {
-  return hint != TensorHint::kNone && hint != TensorHint::kOptimizer &&
-         hint != TensorHint::kWeights;
-}
-
-unsigned phases_of(const std::vector<LogFrame>& frames) {
-  for (const PhaseWord& row : kPhaseWords) {
-    const auto found = std::find_if(frames.begin(), frames.end(),
-                                    [&](const LogFrame& frame) { return has(frame, row.word); });
-    if (found != frames.end()) return row.phases;
-  }
-  return phases_of_forward(frames);
-}
-
-bool samples(const std::vector<LogFrame>& frames) {
-  return std::any_of(frames.begin(), frames.end(), [](const LogFrame& frame) {
-    return frame.function == "generate" || frame.source.find(".generate(") != std::string::npos;
-  });
-}
-
-TensorHint hint_of(const LogFrame& frame) {
-  for (const HintWord& row : kHintWords) {
-    if (has(frame, row.word)) return row.hint;
-  }
-  return TensorHint::kNone;
-}
-
-// From the innermost outwards; a softmax may still turn out to be attention's.
-TensorHint hint_of(const std::vector<LogFrame>& frames) {
-  TensorHint found = TensorHint::kNone;
-  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-    const TensorHint hint = hint_of(*frame);
-    if (hint == TensorHint::kNone || hint == TensorHint::kSoftmax) {
-      if (found == TensorHint::kNone) found = hint;
-      continue;
-    }
-    if (found == TensorHint::kSoftmax) {
-      const bool sharpens = hint == TensorHint::kAttention || hint == TensorHint::kLoss;
-      return sharpens ? hint : found;
-    }
-    return hint;
-  }
-  return found;
-}
-
-bool speaks_of(const TorchTensor& tensor, std::string_view word) {
-  return tensor.what.find(word) != std::string_view::npos;
-}
-
-bool goes_with(TensorHint hint, const TorchTensor& tensor) {
-  switch (hint) {
-    case TensorHint::kNone:
-      return true;
-    case TensorHint::kLoss:
-      return tensor.role == TorchRole::kLoss && tensor.what != "logits";
-    case TensorHint::kLogits:
-      return tensor.role == TorchRole::kLoss || speaks_of(tensor, "lm_head") ||
-             (tensor.role == TorchRole::kWeightCopy && tensor.parameter == 0);
-    case TensorHint::kSoftmax:
-      return tensor.role == TorchRole::kLoss || speaks_of(tensor, "attn");
-    case TensorHint::kAttention:
-      return speaks_of(tensor, "attn") || tensor.role == TorchRole::kWeightCopy;
-    case TensorHint::kMlp:
-      return speaks_of(tensor, "mlp") || tensor.role == TorchRole::kWeightCopy;
-    case TensorHint::kEmbedding:
-      return speaks_of(tensor, "embedding");
-    case TensorHint::kOptimizer:
-      return tensor.phase == TorchPhase::kOptimizer;
-    case TensorHint::kWeights:
-      return tensor.phase == TorchPhase::kStart;
-  }
-  return true;
-}
-
-// train.py evaluates before the first iteration and prints a line after each part.
-bool goes_with_progress(const LogMoment& moment, const TorchTensor& tensor) {
-  const bool trains = tensor.phase == TorchPhase::kForward ||
-                      tensor.phase == TorchPhase::kBackward ||
-                      tensor.phase == TorchPhase::kOptimizer;
-  const bool is_late =
-      tensor.phase == TorchPhase::kEvaluateLater || (trains && tensor.iteration > 0);
-  if (moment.has_iterated) return is_late;
-  if (moment.has_evaluated) return trains && !is_late;
-  return !moment.has_start || (!trains && !is_late);
+  return 11;
 }
 
 }  // namespace
 
-std::optional<TorchPhase> LogMoment::only_phase() const {
-  std::optional<TorchPhase> only;
-  for (int i = 0; i <= static_cast<int>(TorchPhase::kEvaluateLater); ++i) {
-    const auto phase = static_cast<TorchPhase>(i);
-    if ((phases & bit(phase)) == 0) continue;
-    if (only) return std::nullopt;
-    only = phase;
-  }
-  return only;
+const LogEvent* decisive_event(const LogReading& log) {
+  const auto first = std::min_element(
+      log.events.begin(), log.events.end(),
+      [](const LogEvent& a, const LogEvent& b) { return tier_of(a) < tier_of(b); });
+  return first == log.events.end() ? nullptr : &*first;
 }
 
-LogMoment moment_of(const LogReading& log, const LogEvent& event) {
-  LogMoment moment;
-  moment.is_sampling = samples(event.frames);
-  if (!moment.is_sampling) moment.phases = phases_of(event.frames);
-  moment.hint = hint_of(event.frames);
-  if (!moment.is_sampling && moment.phases == 0 && is_of_forward(moment.hint)) {
-    moment.phases = bit(TorchPhase::kForward) | kEvaluation;
+std::optional<LogAmount> sharpened_request(const LogReading& log, const LogEvent& event) {
+  std::optional<LogAmount> range = request_range(event);
+  if (!range || event.kind != LogEventKind::kCudaOutOfMemory) return range;
+  for (const LogEvent& warning : log.events) {
+    if (warning.kind != LogEventKind::kAllocatorWarning || !warning.request) continue;
+    const bool is_same = warning.device == event.device &&
+                         event.request->low_bytes <= warning.request->high_bytes &&
+                         warning.request->low_bytes <= event.request->high_bytes;
+    const std::optional<LogAmount> exact = request_range(warning);
+    if (is_same && exact &&
+        exact->high_bytes - exact->low_bytes < range->high_bytes - range->low_bytes) {
+      range = exact;
+    }
   }
-  const LogFacts& facts = log.facts;
-  moment.has_start =
-      facts.parameter_count || facts.tokens_per_iteration || facts.decayed_parameter_count;
-  moment.has_evaluated = facts.evaluation_count > 0;
-  moment.has_iterated = facts.last_iteration.has_value();
-  if (moment.phases == kEvaluation && moment.has_start && !moment.has_evaluated) {
-    moment.phases = bit(TorchPhase::kEvaluateFirst);
-  }
-  if (moment.phases == kEvaluation && (moment.has_evaluated || moment.has_iterated)) {
-    moment.phases = bit(TorchPhase::kEvaluateLater);
-  }
-  return moment;
-}
-
-double plausibility(const LogMoment& moment, const TorchTensor& tensor) {
-  double value = 1;
-  if (!moment.allows(tensor.phase)) value *= 0.002;
-  if (!goes_with(moment.hint, tensor)) value *= 0.05;
-  if (!goes_with_progress(moment, tensor)) value *= 0.1;
-  return value;
+  return range;
 }
 
 }  // namespace snug

@@ -1,49 +1,29 @@
-// What a traceback and a run's own lines tell of the moment of a failure.
+// Of all that a log reports, the one event that ended the run.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
-#include "doctor/log/reading.h"
-#include "doctor/torch/memory.h"
+#include "doctor/log/summary.h"
 
 namespace snug {
 
-// The part of the model that the innermost telling line of a traceback names.
-enum class TensorHint : std::uint8_t {
-  kNone,
-  kLoss,     // cross_entropy and what it calls
-  kLogits,   // lm_head
-  kSoftmax,  // of attention or over the vocabulary
-  kAttention,
-  kMlp,
-  kEmbedding,
-  kOptimizer,  // the step: AdamW's state
-  kWeights,    // moving or loading a model
-};
+// The first out-of-memory with amounts; else one without, or a kernel's assertion, from which
+// follows what libraries and the driver say; else the host's; else what is not about memory. Errors
+// that follow from another one (broken sizes, aborts of other ranks) come late, a warning later
+// still. Null when the log has no event.
+const LogEvent* decisive_event(const LogReading& log);
 
-struct LogMoment {
-  unsigned phases = 0;  // bit per TorchPhase that the traceback allows; 0: it does not tell
-  TensorHint hint = TensorHint::kNone;
+// The bytes that the program asked for: request_range(), made narrower by the allocator's
+// byte-exact warnings about the same request.
+std::optional<LogAmount> sharpened_request(const LogReading& log, const LogEvent& event);
 
-  bool is_sampling = false;  // inside generate(): no phase of train.py
-
-  // From the lines of train.py, where they are in the log.
-  bool has_start = false;  // "number of parameters" and the like
-  bool has_evaluated = false;
-  bool has_iterated = false;
-
-  bool allows(TorchPhase phase) const noexcept {
-    return phases == 0 || (phases >> static_cast<unsigned>(phase) & 1U) != 0;
-  }
-  bool tells() const noexcept { return phases != 0 || hint != TensorHint::kNone; }
-  // The only one; nothing when there are several.
-  std::optional<TorchPhase> only_phase() const;
-};
-
-LogMoment moment_of(const LogReading& log, const LogEvent& event);
-
-// How well a tensor of the modelled run goes with the moment, 0 to 1: a contradiction makes it
-// unlikely, never impossible, since logs are cut and mixed.
-double plausibility(const LogMoment& moment, const TorchTensor& tensor);
+// Middle of a printed amount: what was printed.
+inline std::int64_t middle(const LogAmount& amount) {
+  return amount.low_bytes + (amount.high_bytes - amount.low_bytes) / 2;
+}
+inline std::optional<std::int64_t> middle(const std::optional<LogAmount>& amount) {
+  return amount ? std::optional(middle(*amount)) : std::nullopt;
+}
 
 }  // namespace snug

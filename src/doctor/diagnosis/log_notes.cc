@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "doctor/diagnosis/event.h"
 #include "doctor/diagnosis/evidence.h"
+#include "doctor/diagnosis/moment.h"
 #include "doctor/diagnosis/note_makers.h"
 #include "doctor/diagnosis/run.h"
 #include "doctor/log/notes.h"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "doctor/diagnosis/event.h"
+#include "doctor/diagnosis/evidence.h"
 #include "doctor/diagnosis/for_test.h"
 
 namespace snug {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "doctor/diagnosis/diagnosis.h"
-#include "doctor/diagnosis/event.h"
+#include "doctor/diagnosis/evidence.h"
 
 namespace snug {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "doctor/log/reading.h"
+#include "doctor/log/summary.h"
 #include "doctor/torch/run.h"
 
 namespace snug {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "doctor/log/reading.h"
+#include "doctor/log/summary.h"
 
 namespace snug {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "doctor/log/prefix.h"
-#include "doctor/log/reading.h"
+#include "doctor/log/summary.h"
 
 namespace snug {
 

@@ -7,7 +7,7 @@
 #include <deque>
 #include <vector>
 
-#include "doctor/log/reading.h"
+#include "doctor/log/summary.h"
 
 namespace snug {
 

@@ -10,7 +10,7 @@
 #include "doctor/log/event_store.h"
 #include "doctor/log/phrase_table.h"
 #include "doctor/log/prefix.h"
-#include "doctor/log/reading.h"
+#include "doctor/log/summary.h"
 
 namespace snug {
 

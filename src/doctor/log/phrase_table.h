@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "doctor/log/reading.h"
+#include "doctor/log/summary.h"
 
 namespace snug {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "doctor/log/reading.h"
+#include "doctor/log/summary.h"
 
 namespace snug {
 

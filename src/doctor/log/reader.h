@@ -3,7 +3,7 @@
 
 #include <istream>
 
-#include "doctor/log/reading.h"
+#include "doctor/log/summary.h"
 
 namespace snug {
 

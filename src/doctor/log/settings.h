@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "doctor/log/prefix.h"
-#include "doctor/log/reading.h"
+#include "doctor/log/summary.h"
 
 namespace snug {
 

@@ -1,4 +1,4 @@
-#include "doctor/diagnosis/readings.h"
+#include "doctor/diagnosis/guesses.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "base/bytes.h"
-#include "doctor/diagnosis/readings_sizes.h"
+#include "doctor/diagnosis/guess_sizes.h"
 
 namespace snug {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "doctor/diagnosis/models.h"
-#include "doctor/diagnosis/readings_evidence.h"
+#include "doctor/diagnosis/common_models.h"
+#include "doctor/diagnosis/guess_clues.h"
 
 namespace snug {
 

@@ -1,4 +1,4 @@
-#include "doctor/log/reading.h"
+#include "doctor/log/summary.h"
 
 #include <algorithm>
 

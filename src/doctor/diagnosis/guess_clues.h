@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "doctor/diagnosis/evidence.h"
+#include "doctor/diagnosis/moment.h"
 
 namespace snug {
 

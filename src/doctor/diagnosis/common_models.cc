@@ -1,4 +1,4 @@
-#include "doctor/diagnosis/models.h"
+#include "doctor/diagnosis/common_models.h"
 
 namespace snug {
 namespace {

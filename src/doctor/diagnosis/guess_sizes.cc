@@ -1,9 +1,9 @@
-#include "doctor/diagnosis/readings_sizes.h"
+#include "doctor/diagnosis/guess_sizes.h"
 
 #include <algorithm>
 #include <bit>
 
-#include "doctor/diagnosis/models.h"
+#include "doctor/diagnosis/common_models.h"
 
 namespace snug {
 namespace {

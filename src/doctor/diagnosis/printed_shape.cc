@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "doctor/diagnosis/event.h"
+#include "doctor/diagnosis/evidence.h"
 #include "doctor/diagnosis/match.h"
 
 namespace snug {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "doctor/diagnosis/diagnosis.h"
-#include "doctor/diagnosis/evidence.h"
+#include "doctor/diagnosis/moment.h"
 
 namespace snug {
 

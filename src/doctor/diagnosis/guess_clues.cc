@@ -1,4 +1,4 @@
-#include "doctor/diagnosis/readings_evidence.h"
+#include "doctor/diagnosis/guess_clues.h"
 
 #include <bit>
 #include <charconv>

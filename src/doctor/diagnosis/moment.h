@@ -1,0 +1,49 @@
+// What a traceback and a run's own lines tell of the moment of a failure.
+#pragma once
+
+#include <optional>
+
+#include "doctor/log/summary.h"
+#include "doctor/torch/memory.h"
+
+namespace snug {
+
+// The part of the model that the innermost telling line of a traceback names.
+enum class TensorHint : std::uint8_t {
+  kNone,
+  kLoss,     // cross_entropy and what it calls
+  kLogits,   // lm_head
+  kSoftmax,  // of attention or over the vocabulary
+  kAttention,
+  kMlp,
+  kEmbedding,
+  kOptimizer,  // the step: AdamW's state
+  kWeights,    // moving or loading a model
+};
+
+struct LogMoment {
+  unsigned phases = 0;  // bit per TorchPhase that the traceback allows; 0: it does not tell
+  TensorHint hint = TensorHint::kNone;
+
+  bool is_sampling = false;  // inside generate(): no phase of train.py
+
+  // From the lines of train.py, where they are in the log.
+  bool has_start = false;  // "number of parameters" and the like
+  bool has_evaluated = false;
+  bool has_iterated = false;
+
+  bool allows(TorchPhase phase) const noexcept {
+    return phases == 0 || (phases >> static_cast<unsigned>(phase) & 1U) != 0;
+  }
+  bool tells() const noexcept { return phases != 0 || hint != TensorHint::kNone; }
+  // The only one; nothing when there are several.
+  std::optional<TorchPhase> only_phase() const;
+};
+
+LogMoment moment_of(const LogReading& log, const LogEvent& event);
+
+// How well a tensor of the modelled run goes with the moment, 0 to 1: a contradiction makes it
+// unlikely, never impossible, since logs are cut and mixed.
+double plausibility(const LogMoment& moment, const TorchTensor& tensor);
+
+}  // namespace snug
