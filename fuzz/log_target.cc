@@ -15,7 +15,7 @@
 namespace snug {
 namespace {
 
-const Card* card_of(const LogReading& log) {
+const Card* card_of(const LogSummary& log) {
   for (const LogCard& card : log.facts.cards) {
     if (const Card* known = find_card(card.name)) return known;
   }
@@ -30,7 +30,7 @@ std::int64_t card_bytes_of(const Diagnosis& diagnosis, const Card* card) {
 }
 
 // The run that the log shows. More layers are more of the same, for seconds.
-TorchMemory model_run(const LogReading& log, const Card* card, LoadedConfig& config) {
+TorchMemory model_run(const LogSummary& log, const Card* card, LoadedConfig& config) {
   resolve(config);
   config.values.n_layer = std::min<std::int64_t>(config.values.n_layer, 2);
   config.values.checkpoint_blocks =
@@ -41,7 +41,7 @@ TorchMemory model_run(const LogReading& log, const Card* card, LoadedConfig& con
   return torch_memory(torch_run_of(config.values, vocab_size, &log));
 }
 
-void check(const LogReading& log, std::size_t size) {
+void check(const LogSummary& log, std::size_t size) {
   require(log.byte_count == static_cast<std::int64_t>(size), "all bytes are read");
   for (const LogEvent& event : log.events) {
     require(event.line <= log.line_count, "an event stands on a line");
@@ -74,7 +74,7 @@ void check_text_and_json(const DoctorReport& report) {
 
 void fuzz_log(std::string_view bytes, LogDepth depth) try {
   std::istringstream stream{std::string(bytes)};
-  const LogReading log = read_log(stream);
+  const LogSummary log = read_log(stream);
   check(log, bytes.size());
   LoadedConfig config = read_config(Command::kPlan, {});
   const LogSettingsTaken taken = take_settings_from_log(log, config);

@@ -22,14 +22,14 @@ namespace snug {
 namespace {
 
 // Nothing in it that is about memory, an error or a run.
-bool says_nothing(const LogReading& log) {
+bool says_nothing(const LogSummary& log) {
   const LogFacts& facts = log.facts;
   return log.events.empty() && facts.settings.empty() && !facts.tokens_per_iteration &&
          !facts.last_iteration && facts.evaluation_count == 0 && facts.cards.empty() &&
          facts.shapes.empty();
 }
 
-LogReading read_log_file(const std::string& path, Language language) {
+LogSummary read_log_file(const std::string& path, Language language) {
   if (path == "-") return read_log(std::cin);
   std::error_code none;
   const std::filesystem::file_status status = std::filesystem::status(path, none);
@@ -42,13 +42,13 @@ LogReading read_log_file(const std::string& path, Language language) {
   return read_log(file);
 }
 
-[[noreturn]] void refuse_log(const LogReading& log, TextId why, Language language) {
+[[noreturn]] void refuse_log(const LogSummary& log, TextId why, Language language) {
   throw DataError(
       text_in(language, why, {with_thousands(log.line_count), format_bytes(log.byte_count)}));
 }
 
-LogReading read_log_of(const DoctorOptions& options) {
-  LogReading log = read_log_file(*options.log, options.language);
+LogSummary read_log_of(const DoctorOptions& options) {
+  LogSummary log = read_log_file(*options.log, options.language);
   if (says_nothing(log)) refuse_log(log, TextId::kErrorNothingInLog, options.language);
   return log;
 }

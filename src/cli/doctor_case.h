@@ -14,7 +14,7 @@
 namespace snug {
 
 struct DoctorCase {
-  std::optional<LogReading> log;
+  std::optional<LogSummary> log;
   LoadedConfig config;  // with what the log shows
   std::int64_t vocab_size = 0;
   const Card* card = nullptr;

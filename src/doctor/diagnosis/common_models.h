@@ -1,4 +1,4 @@
-// Sizes of common language models, for reading a number without a config.
+// Sizes of common language models, for guesses about a number without a config.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ void drop_negligible(std::vector<Candidate>& candidates) {
 // One diagnosis of one log.
 class Examination {
  public:
-  Examination(const LogReading& log, const LogEvent& event, const TorchMemory* memory,
+  Examination(const LogSummary& log, const LogEvent& event, const TorchMemory* memory,
               const Card* card)
       : log_(log),
         event_(event),
@@ -49,7 +49,7 @@ class Examination {
   void add_matched_note();
   void add_notes();
 
-  const LogReading& log_;
+  const LogSummary& log_;
   const LogEvent& event_;
   const TorchMemory* memory_;
   const Card* card_;
@@ -109,7 +109,7 @@ void Examination::find_by_size(const LogAmount& request) {
     }
     if (!result_.candidates.empty()) return;
   }
-  result_.candidates = readings_of(log_, event_, request);
+  result_.candidates = guesses_of(log_, event_, request);
   // A config that has no such tensor is another run's, or the number is of something else.
   if (memory_ != nullptr) {
     for (Candidate& candidate : result_.candidates) candidate.confidence *= 0.5;
@@ -264,7 +264,7 @@ std::string_view name_of(Cause cause) noexcept {
   return kNames[static_cast<std::size_t>(cause)];
 }
 
-Diagnosis diagnose(const LogReading* log, const TorchMemory* memory, const Card* card) {
+Diagnosis diagnose(const LogSummary* log, const TorchMemory* memory, const Card* card) {
   if (log == nullptr) return memory == nullptr ? Diagnosis{} : predict(*memory, card);
   const LogEvent* const event = decisive_event(*log);
   if (event == nullptr) return memory == nullptr ? Diagnosis{} : predict(*memory, card);

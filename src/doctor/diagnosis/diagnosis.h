@@ -36,11 +36,11 @@ enum class Evidence : std::uint8_t {
   kSizeAndAllocated,  // size and "already allocated" both match one moment of the modelled run
   kSizeAndFrame,      // size matches, and so does the line of the traceback
   kSizeOnly,
-  kReading,  // no config: a reading of the number by common models
+  kGuess,  // no config: which tensor of a common model has such a size
 };
 
 // What a number means without a config: a tensor of a common model.
-struct TensorReading {
+struct TensorGuess {
   struct Split {
     std::int64_t batch, tokens;
   };
@@ -63,7 +63,7 @@ struct Candidate {
   std::int32_t count = 1;  // alike in so many layers or parameters
   double confidence = 0;   // 0 to 1; of all candidates together at most 1
   Evidence evidence = Evidence::kSizeOnly;
-  std::optional<TensorReading> reading;  // kReading only
+  std::optional<TensorGuess> guess;  // kGuess only
 };
 
 struct Diagnosis {
@@ -92,7 +92,7 @@ struct Diagnosis {
 // The run that the log and the config describe together. What the log shows of the run that failed
 // (an override on its command line, "compiling the model...", slow attention, a resume, DDP, an old
 // wording) wins over the config.
-TorchRun torch_run_of(const Config& config, std::int64_t vocab_size, const LogReading* log);
+TorchRun torch_run_of(const Config& config, std::int64_t vocab_size, const LogSummary* log);
 
 // Settings that the log shows, put into `config` (values, origins) unless the command line has
 // them.
@@ -100,7 +100,7 @@ struct LogSettingsTaken {
   bool describes_run = false;  // the log shows enough of a config to go by where the user gave none
   std::vector<Note> notes;     // which were taken, and where the log speaks of another run
 };
-LogSettingsTaken take_settings_from_log(const LogReading& log, LoadedConfig& config);
+LogSettingsTaken take_settings_from_log(const LogSummary& log, LoadedConfig& config);
 
 // PyTorch's memory depends on this key.
 bool decides_memory(std::string_view key);
@@ -110,6 +110,6 @@ bool decides_memory(std::string_view key);
 std::optional<Note> heads_note(std::int64_t n_embd, std::int64_t n_head);
 
 // Any of the pointers may be null: no log, no config, no card named.
-Diagnosis diagnose(const LogReading* log, const TorchMemory* memory, const Card* card);
+Diagnosis diagnose(const LogSummary* log, const TorchMemory* memory, const Card* card);
 
 }  // namespace snug

@@ -52,14 +52,14 @@ int tier_of(const LogEvent& event) {
 
 }  // namespace
 
-const LogEvent* decisive_event(const LogReading& log) {
+const LogEvent* decisive_event(const LogSummary& log) {
   const auto first = std::min_element(
       log.events.begin(), log.events.end(),
       [](const LogEvent& a, const LogEvent& b) { return tier_of(a) < tier_of(b); });
   return first == log.events.end() ? nullptr : &*first;
 }
 
-std::optional<LogAmount> sharpened_request(const LogReading& log, const LogEvent& event) {
+std::optional<LogAmount> sharpened_request(const LogSummary& log, const LogEvent& event) {
   std::optional<LogAmount> range = request_range(event);
   if (!range || event.kind != LogEventKind::kCudaOutOfMemory) return range;
   for (const LogEvent& warning : log.events) {

@@ -12,11 +12,11 @@ namespace snug {
 // follows what libraries and the driver say; else the host's; else what is not about memory. Errors
 // that follow from another one (broken sizes, aborts of other ranks) come late, a warning later
 // still. Null when the log has no event.
-const LogEvent* decisive_event(const LogReading& log);
+const LogEvent* decisive_event(const LogSummary& log);
 
 // The bytes that the program asked for: request_range(), made narrower by the allocator's
 // byte-exact warnings about the same request.
-std::optional<LogAmount> sharpened_request(const LogReading& log, const LogEvent& event);
+std::optional<LogAmount> sharpened_request(const LogSummary& log, const LogEvent& event);
 
 // Middle of a printed amount: what was printed.
 inline std::int64_t middle(const LogAmount& amount) {

@@ -24,14 +24,14 @@ inline std::vector<std::string> arguments_of(std::string_view settings) {
   return arguments;
 }
 
-inline TorchMemory memory_of(std::string_view settings, const LogReading* log = nullptr) {
+inline TorchMemory memory_of(std::string_view settings, const LogSummary* log = nullptr) {
   const LoadedConfig config = load_config(Command::kPlan, arguments_of(settings));
   const std::int64_t vocabulary = config.values.vocab_size > 0 ? config.values.vocab_size : 50304;
   return torch_memory(torch_run_of(config.values, vocabulary, log));
 }
 
 inline Diagnosis diagnose_text(std::string_view log_text, std::string_view settings = "") {
-  const LogReading log = read_text(log_text);
+  const LogSummary log = read_text(log_text);
   if (settings.empty()) return diagnose(&log, nullptr, nullptr);
   const TorchMemory memory = memory_of(settings, &log);
   return diagnose(&log, &memory, nullptr);
@@ -69,7 +69,7 @@ inline std::string to_text(const Diagnosis& diagnosis) {
   for (const Candidate& c : diagnosis.candidates) {
     out +=
         fmt::format("{:.2f} {} ({}) {} {} {}\n", c.confidence, c.tensor, fmt::join(c.shape, ", "),
-                    c.dtype, c.phase ? name_of(*c.phase) : "", c.reading ? c.reading->model : "");
+                    c.dtype, c.phase ? name_of(*c.phase) : "", c.guess ? c.guess->model : "");
   }
   return out;
 }

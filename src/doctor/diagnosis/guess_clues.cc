@@ -14,8 +14,8 @@ std::int64_t whole_number(std::string_view text) {
 
 }  // namespace
 
-ReadingEvidence reading_evidence(const LogReading& log, const LogEvent& event) {
-  ReadingEvidence result;
+GuessClues guess_clues(const LogSummary& log, const LogEvent& event) {
+  GuessClues result;
   for (const LogSetting& setting : log.facts.settings) {
     const std::string_view key = setting.key;
     const std::int64_t value = whole_number(setting.value);
@@ -48,7 +48,7 @@ double prior_of_batch(std::int64_t batch) {
   return batch <= 10 ? 0.25 : 0.05;
 }
 
-std::string_view half_dtype(const ReadingEvidence& evidence) {
+std::string_view half_dtype(const GuessClues& evidence) {
   if (evidence.dtype.find("bf") != std::string::npos) return "bfloat16";
   if (evidence.dtype.find("16") != std::string::npos) return "float16";
   return evidence.is_old ? "float16" : "bfloat16";

@@ -1,4 +1,4 @@
-// What a log tells about which sizes are likely, for reading a number without a config.
+// What a log tells about which sizes are likely, for guesses about a number without a config.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace snug {
 
-struct ReadingEvidence {
+struct GuessClues {
   // Sizes that the log itself mentions; 0: not.
   std::int64_t batch = 0, length = 0, vocabulary = 0, heads = 0;
   std::string dtype;
@@ -18,13 +18,13 @@ struct ReadingEvidence {
   std::int64_t allocated_bytes = 0;  // when it failed; 0: not known
 };
 
-ReadingEvidence reading_evidence(const LogReading& log, const LogEvent& event);
+GuessClues guess_clues(const LogSummary& log, const LogEvent& event);
 
-// Factors of a reading's weight. A size that the log mentions makes a reading with it likely and
+// Factors of a guess's weight. A size that the log mentions makes a guess with it likely and
 // one without it unlikely.
 double agreement(std::int64_t mentioned, std::int64_t size);
 double prior_of_batch(std::int64_t batch);
 
-std::string_view half_dtype(const ReadingEvidence& evidence);
+std::string_view half_dtype(const GuessClues& evidence);
 
 }  // namespace snug

@@ -12,10 +12,10 @@ constexpr std::int64_t kMaxBatch = 1024;
 
 class SizeSearch {
  public:
-  SizeSearch(const ReadingEvidence& evidence, const LogAmount& request)
+  SizeSearch(const GuessClues& evidence, const LogAmount& request)
       : evidence_(evidence), request_(request) {}
 
-  std::vector<SizeReading> run();
+  std::vector<SizeGuess> run();
 
  private:
   struct Batches {
@@ -30,7 +30,7 @@ class SizeSearch {
   // Calls `add(batch)` for every batch with which `unit` bytes per sequence make the request.
   template <typename Add>
   void for_batches(std::int64_t unit, const Add& add_batch) const;
-  void add(SizeReading reading);
+  void add(SizeGuess guess);
   double weight_of(const Batches& batches, std::int64_t batch, const CommonSize& size) const;
   // The part of the model that the traceback names makes its tensors likely and others unlikely.
   double hint_of(CommonTensor tensor) const {
@@ -38,22 +38,22 @@ class SizeSearch {
     if (hint == TensorHint::kNone) return 1;
     return goes_with(tensor, hint) ? 3 : 0.05;
   }
-  double era_of(bool is_old) const { return evidence_.is_old && !is_old ? 0.2 : 1; }
+  double age_factor(bool is_old) const { return evidence_.is_old && !is_old ? 0.2 : 1; }
 
-  const ReadingEvidence& evidence_;
+  const GuessClues& evidence_;
   LogAmount request_;
-  std::vector<SizeReading> found_;
+  std::vector<SizeGuess> found_;
 };
 
-void SizeSearch::add(SizeReading reading) {
-  reading.bytes = reading.element_bytes;
-  for (const std::int64_t dim : reading.dims) reading.bytes *= std::max<std::int64_t>(dim, 1);
-  if (!request_.covers(reading.bytes)) return;
+void SizeSearch::add(SizeGuess guess) {
+  guess.bytes = guess.element_bytes;
+  for (const std::int64_t dim : guess.dims) guess.bytes *= std::max<std::int64_t>(dim, 1);
+  if (!request_.covers(guess.bytes)) return;
   // What fills the request to the byte is seldom chance.
-  if (reading.bytes == request_.high_bytes) reading.weight *= 1.5;
+  if (guess.bytes == request_.high_bytes) guess.weight *= 1.5;
   // Half precision was rare then.
-  if (reading.element_bytes == 2 && evidence_.is_old) reading.weight *= 0.3;
-  found_.push_back(reading);
+  if (guess.element_bytes == 2 && evidence_.is_old) guess.weight *= 0.3;
+  found_.push_back(guess);
 }
 
 template <typename Add>
@@ -72,7 +72,7 @@ double SizeSearch::weight_of(const Batches& batches, std::int64_t batch,
   const bool is_power = std::has_single_bit(static_cast<std::uint64_t>(batch));
   const double surprise = is_power ? 1 : std::min(1.0, unit / (8 * width));
   const bool is_unusual = size.tokens != 0 && size.tokens != tokens;
-  return size.prior * batches.length.prior * (is_unusual ? 0.4 : 1) * era_of(size.is_old) *
+  return size.prior * batches.length.prior * (is_unusual ? 0.4 : 1) * age_factor(size.is_old) *
          prior_of_batch(batch) * surprise * agreement(evidence_.batch, batch) *
          agreement(evidence_.length, tokens);
 }
@@ -94,13 +94,14 @@ void SizeSearch::read_logits(const Batches& batches) {
 }
 
 void SizeSearch::read_attention(const Batches& batches) {
-  const double era = evidence_.is_old ? 1.0 : 0.4;  // flash attention keeps no such tensor
+  const double without_flash =
+      evidence_.is_old ? 1.0 : 0.4;  // flash attention keeps no such tensor
   const double hint = hint_of(CommonTensor::kAttention);
   const std::int64_t tokens = batches.length.tokens, element_bytes = batches.element_bytes;
   for (const CommonSize& h : common_head_counts()) {
     const double heads = agreement(evidence_.heads, h.size);
     for_batches(h.size * tokens * tokens * element_bytes, [&](std::int64_t batch) {
-      const double weight = era * weight_of(batches, batch, h) * heads * hint;
+      const double weight = without_flash * weight_of(batches, batch, h) * heads * hint;
       add({CommonTensor::kAttention,
            {batch, h.size, tokens, tokens},
            element_bytes,
@@ -131,7 +132,7 @@ void SizeSearch::read_weights(std::int64_t element_bytes) {
     // The weights stand before anything else does.
     const bool is_too_big =
         evidence_.allocated_bytes > 0 && evidence_.allocated_bytes < m.vocabulary * m.width;
-    const double weight = m.prior * hint * era_of(m.is_old) * (is_too_big ? 0.05 : 1);
+    const double weight = m.prior * hint * age_factor(m.is_old) * (is_too_big ? 0.05 : 1);
     add({CommonTensor::kEmbedding, {m.vocabulary, m.width}, element_bytes, 0, m.name, weight});
     // Quantised models are unpacked one matrix at a time.
     const double unpacked = weight * (is_full ? 0.6 : 3);
@@ -139,7 +140,7 @@ void SizeSearch::read_weights(std::int64_t element_bytes) {
   }
 }
 
-std::vector<SizeReading> SizeSearch::run() {
+std::vector<SizeGuess> SizeSearch::run() {
   for (const std::int64_t element_bytes : {4, 2}) {
     for (const CommonLength& length : common_lengths()) {
       const Batches batches{length, element_bytes};
@@ -171,7 +172,7 @@ bool goes_with(CommonTensor tensor, TensorHint hint) noexcept {
   return false;
 }
 
-std::vector<SizeReading> size_readings(const ReadingEvidence& evidence, const LogAmount& request) {
+std::vector<SizeGuess> size_guesses(const GuessClues& evidence, const LogAmount& request) {
   return SizeSearch(evidence, request).run();
 }
 

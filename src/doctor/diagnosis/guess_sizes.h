@@ -14,7 +14,7 @@ namespace snug {
 // The traceback's hint can be about such a tensor.
 bool goes_with(CommonTensor tensor, TensorHint hint) noexcept;
 
-struct SizeReading {
+struct SizeGuess {
   CommonTensor tensor = CommonTensor::kLogits;
   std::array<std::int64_t, 4> dims{};  // 0 behind the last
   std::int64_t element_bytes = 0;      // 4, or 2 for half precision
@@ -24,6 +24,6 @@ struct SizeReading {
 };
 
 // In no order. At most a few ten thousand where `request` is no wider than a twentieth of itself.
-std::vector<SizeReading> size_readings(const ReadingEvidence& evidence, const LogAmount& request);
+std::vector<SizeGuess> size_guesses(const GuessClues& evidence, const LogAmount& request);
 
 }  // namespace snug

@@ -15,10 +15,10 @@ namespace {
 
 // Below this every model has tensors of any size.
 constexpr std::int64_t kLeastBytes = 20 * kMiB;
-constexpr double kAllReadings = 0.8;
+constexpr double kAllGuesses = 0.8;
 // Weight of what is not in the tables.
 constexpr double kSomethingElse = 0.3;
-constexpr std::size_t kMaxReadings = 8;
+constexpr std::size_t kMaxGuesses = 8;
 
 // In so wide a range every model has tensors, unless the allocator's own rounding makes it.
 bool is_wide(const LogAmount& request) {
@@ -31,49 +31,48 @@ bool has_batch_and_tokens(CommonTensor tensor) {
   return tensor == CommonTensor::kLogits || tensor == CommonTensor::kMlp;
 }
 
-// (B, T, V) and (2B, T/2, V) are one number of tokens: one reading, the likeliest split first.
+// (B, T, V) and (2B, T/2, V) are one number of tokens: one guess, the likeliest split first.
 struct Merged {
-  SizeReading reading;  // its weight is that of all
-  std::vector<SizeReading> other_splits;
+  SizeGuess guess;  // its weight is that of all
+  std::vector<SizeGuess> other_splits;
 };
 
-bool is_heavier(const SizeReading& a, const SizeReading& b) { return a.weight > b.weight; }
+bool is_heavier(const SizeGuess& a, const SizeGuess& b) { return a.weight > b.weight; }
 
-// `readings` are sorted by weight.
-std::vector<Merged> merge_splits(const std::vector<SizeReading>& readings) {
+// `guesses` are sorted by weight.
+std::vector<Merged> merge_splits(const std::vector<SizeGuess>& guesses) {
   constexpr std::size_t kMaxOtherSplits = 2;
   using Key = std::tuple<CommonTensor, std::int64_t, std::int64_t, std::array<std::int64_t, 4>>;
   std::map<Key, std::size_t> places;
   std::vector<Merged> merged;
-  for (const SizeReading& reading : readings) {
-    std::array<std::int64_t, 4> dims = reading.dims;
-    if (has_batch_and_tokens(reading.tensor)) dims[0] = dims[1] = 0;
+  for (const SizeGuess& guess : guesses) {
+    std::array<std::int64_t, 4> dims = guess.dims;
+    if (has_batch_and_tokens(guess.tensor)) dims[0] = dims[1] = 0;
     const auto [place, is_new] = places.try_emplace(
-        Key{reading.tensor, reading.element_bytes, reading.bytes, dims}, merged.size());
+        Key{guess.tensor, guess.element_bytes, guess.bytes, dims}, merged.size());
     if (is_new) {
-      merged.push_back({reading, {}});
+      merged.push_back({guess, {}});
       continue;
     }
     Merged& same = merged[place->second];
-    same.reading.weight += reading.weight / 2;
-    const bool is_split = same.reading.dims != reading.dims;
+    same.guess.weight += guess.weight / 2;
+    const bool is_split = same.guess.dims != guess.dims;
     if (is_split && same.other_splits.size() < kMaxOtherSplits) {
-      same.other_splits.push_back(reading);
+      same.other_splits.push_back(guess);
     }
   }
-  std::stable_sort(merged.begin(), merged.end(), [](const Merged& a, const Merged& b) {
-    return is_heavier(a.reading, b.reading);
-  });
+  std::stable_sort(merged.begin(), merged.end(),
+                   [](const Merged& a, const Merged& b) { return is_heavier(a.guess, b.guess); });
   return merged;
 }
 
 // A weight's size is also that of its gradient, of AdamW's moments and of a copy.
-std::string tensor_name(const SizeReading& reading, const LogMoment& moment) {
-  const std::string_view kind = reading.element_bytes == 4 ? "weight, gradient or AdamW state"
-                                                           : "half-precision weight or copy";
+std::string tensor_name(const SizeGuess& guess, const LogMoment& moment) {
+  const std::string_view kind = guess.element_bytes == 4 ? "weight, gradient or AdamW state"
+                                                         : "half-precision weight or copy";
   const std::string_view head =
       moment.only_phase() == TorchPhase::kBackward ? "gradient of " : std::string_view();
-  switch (reading.tensor) {
+  switch (guess.tensor) {
     case CommonTensor::kLogits:
       return fmt::format("{}logits", head);
     case CommonTensor::kAttention:
@@ -88,59 +87,58 @@ std::string tensor_name(const SizeReading& reading, const LogMoment& moment) {
   return {};
 }
 
-Candidate candidate_of(const Merged& merged, const ReadingEvidence& evidence) {
-  const SizeReading& reading = merged.reading;
+Candidate candidate_of(const Merged& merged, const GuessClues& evidence) {
+  const SizeGuess& guess = merged.guess;
   Candidate candidate;
-  candidate.tensor = candidate.label = tensor_name(reading, evidence.moment);
-  candidate.shape.assign(reading.dims.begin(),
-                         std::find(reading.dims.begin(), reading.dims.end(), 0));
-  candidate.dtype = reading.element_bytes == 4 ? "float32" : half_dtype(evidence);
-  candidate.bytes = reading.bytes;
+  candidate.tensor = candidate.label = tensor_name(guess, evidence.moment);
+  candidate.shape.assign(guess.dims.begin(), std::find(guess.dims.begin(), guess.dims.end(), 0));
+  candidate.dtype = guess.element_bytes == 4 ? "float32" : half_dtype(evidence);
+  candidate.bytes = guess.bytes;
   candidate.phase = evidence.moment.only_phase();
-  candidate.evidence = Evidence::kReading;
-  candidate.reading = TensorReading{reading.tensor, {}, reading.model};
-  for (const SizeReading& split : merged.other_splits) {
-    candidate.reading->other_splits.push_back({split.dims[0], split.dims[1]});
+  candidate.evidence = Evidence::kGuess;
+  candidate.guess = TensorGuess{guess.tensor, {}, guess.model};
+  for (const SizeGuess& split : merged.other_splits) {
+    candidate.guess->other_splits.push_back({split.dims[0], split.dims[1]});
   }
   return candidate;
 }
 
-// Shares of the readings in one, after what the traceback says of them.
+// Shares of the guesses in one, after what the traceback says of them.
 struct Shares {
   double of_frame = 0;   // factor of those that go with its line
   double of_others = 0;  // and of the rest
 };
 
-// The size alone may be anything: where it leaves all readings unlikely, the line decides.
+// The size alone may be anything: where it leaves all guesses unlikely, the line decides.
 Shares shares_of(const std::vector<Merged>& merged, TensorHint hint) {
   constexpr double kWeak = 0.25, kByFrame = 0.6;
   double total = kSomethingElse, frame = 0;
   for (const Merged& m : merged) {
-    total += m.reading.weight;
-    if (hint != TensorHint::kNone && goes_with(m.reading.tensor, hint)) frame += m.reading.weight;
+    total += m.guess.weight;
+    if (hint != TensorHint::kNone && goes_with(m.guess.tensor, hint)) frame += m.guess.weight;
   }
-  const double plain = kAllReadings / total;
-  const bool is_weak = merged.empty() || merged.front().reading.weight * plain < kWeak;
+  const double plain = kAllGuesses / total;
+  const bool is_weak = merged.empty() || merged.front().guess.weight * plain < kWeak;
   if (frame <= 0 || !is_weak || frame * plain >= kByFrame) return {plain, plain};
   return {kByFrame / frame, (1 - kByFrame) * plain};
 }
 
 }  // namespace
 
-std::vector<Candidate> readings_of(const LogReading& log, const LogEvent& event,
-                                   const LogAmount& request) {
+std::vector<Candidate> guesses_of(const LogSummary& log, const LogEvent& event,
+                                  const LogAmount& request) {
   constexpr double kNegligible = 0.01;
   if (request.high_bytes <= kLeastBytes || is_wide(request)) return {};
-  const ReadingEvidence evidence = reading_evidence(log, event);
+  const GuessClues evidence = guess_clues(log, event);
   const TensorHint hint = evidence.moment.hint;
-  std::vector<SizeReading> readings = size_readings(evidence, request);
-  std::stable_sort(readings.begin(), readings.end(), is_heavier);
-  const std::vector<Merged> merged = merge_splits(readings);
+  std::vector<SizeGuess> guesses = size_guesses(evidence, request);
+  std::stable_sort(guesses.begin(), guesses.end(), is_heavier);
+  const std::vector<Merged> merged = merge_splits(guesses);
   const Shares shares = shares_of(merged, hint);
   std::vector<Candidate> result;
   for (const Merged& m : merged) {
-    const bool is_of_frame = hint != TensorHint::kNone && goes_with(m.reading.tensor, hint);
-    const double confidence = m.reading.weight * (is_of_frame ? shares.of_frame : shares.of_others);
+    const bool is_of_frame = hint != TensorHint::kNone && goes_with(m.guess.tensor, hint);
+    const double confidence = m.guess.weight * (is_of_frame ? shares.of_frame : shares.of_others);
     if (confidence < kNegligible) continue;
     result.push_back(candidate_of(m, evidence));
     result.back().confidence = confidence;
@@ -149,7 +147,7 @@ std::vector<Candidate> readings_of(const LogReading& log, const LogEvent& event,
   std::stable_sort(result.begin(), result.end(), [](const Candidate& a, const Candidate& b) {
     return a.confidence > b.confidence;
   });
-  if (result.size() > kMaxReadings) result.resize(kMaxReadings);
+  if (result.size() > kMaxGuesses) result.resize(kMaxGuesses);
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Readings of a number without a config: which tensors of common models have such a size.
+// Guesses about a number without a config: which tensors of common models have such a size.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace snug {
 // Most likely first, each at least 1%; their confidence sums to less than 1. One that goes with the
 // line of the traceback is Evidence::kSizeAndFrame. Empty when no common model has such a tensor,
 // or when nearly every one does (a few MiB).
-std::vector<Candidate> readings_of(const LogReading& log, const LogEvent& event,
-                                   const LogAmount& request);
+std::vector<Candidate> guesses_of(const LogSummary& log, const LogEvent& event,
+                                  const LogAmount& request);
 
 }  // namespace snug

@@ -17,7 +17,7 @@ Diagnosis read_number(std::string_view request) {
   return diagnose_text(old_message(request, "23.68 GiB", "21.67 GiB", "11.06 MiB", "21.70 GiB"));
 }
 
-TEST(DiagnosisReadings, CommonModels) {
+TEST(DiagnosisGuesses, CommonModels) {
   EXPECT_TRUE(proposes(read_number("6.14 GiB"), {32, 1024, 50304}, "float32"));
   EXPECT_TRUE(proposes(read_number("6.14 GiB"), {64, 1024, 50304}, "bfloat16"));
   EXPECT_TRUE(proposes(read_number("394.00 MiB"), {2, 1024, 50304}, "float32"));
@@ -32,7 +32,7 @@ TEST(DiagnosisReadings, CommonModels) {
 }
 
 // MPS prints the request itself: the rounded vocabulary is told from the real one.
-TEST(DiagnosisReadings, ExactOnMps) {
+TEST(DiagnosisGuesses, ExactOnMps) {
   const Diagnosis diagnosis = diagnose_text(
       "RuntimeError: MPS backend out of memory (MPS allocated: 5.50 GB, other allocations: 14.76 "
       "GB, max allowed: 20.40 GB). Tried to allocate 147.24 MB on private pool.\n");
@@ -41,19 +41,19 @@ TEST(DiagnosisReadings, ExactOnMps) {
   EXPECT_NE(find_note(diagnosis, NoteId::kMpsSharesRam), nullptr);
 }
 
-TEST(DiagnosisReadings, SaysHowItReads) {
+TEST(DiagnosisGuesses, SaysHowItReads) {
   const Diagnosis diagnosis = read_number("6.14 GiB");
   ASSERT_FALSE(diagnosis.candidates.empty());
   for (const Candidate& candidate : diagnosis.candidates) {
-    EXPECT_EQ(candidate.evidence, Evidence::kReading);
-    ASSERT_TRUE(candidate.reading);
-    EXPECT_FALSE(candidate.reading->model.empty());
+    EXPECT_EQ(candidate.evidence, Evidence::kGuess);
+    ASSERT_TRUE(candidate.guess);
+    EXPECT_FALSE(candidate.guess->model.empty());
     EXPECT_GT(candidate.confidence, 0);
   }
   EXPECT_LE(total_confidence(diagnosis), 0.8);
 }
 
-TEST(DiagnosisReadings, WhatTheLogMentionsCounts) {
+TEST(DiagnosisGuesses, WhatTheLogMentionsCounts) {
   const std::string message =
       old_message("394.00 MiB", "15.78 GiB", "15.17 GiB", "68.00 MiB", "15.20 GiB");
   const Diagnosis plain = diagnose_text(message);
@@ -64,8 +64,8 @@ TEST(DiagnosisReadings, WhatTheLogMentionsCounts) {
   EXPECT_GT(confidence_of(told, shape, "float32"), confidence_of(plain, shape, "float32"));
 }
 
-// The line of the traceback raises the readings that go with it, and stands alone only without one.
-TEST(DiagnosisReadings, ALineOfTheTracebackChooses) {
+// The line of the traceback raises the guesses that go with it, and stands alone only without one.
+TEST(DiagnosisGuesses, ALineOfTheTracebackChooses) {
   const auto at_attention = [](std::string_view request) {
     return diagnose_text(
         fmt::format("  File \"model.py\", line 67, in forward\n"
@@ -87,7 +87,7 @@ TEST(DiagnosisReadings, ALineOfTheTracebackChooses) {
   EXPECT_EQ(small.candidates[0].tensor, "attention scores or probabilities");
 }
 
-TEST(DiagnosisReadings, NothingBelowOnePercent) {
+TEST(DiagnosisGuesses, NothingBelowOnePercent) {
   for (const char* request : {"394.00 MiB", "6.14 GiB", "148.00 MiB", "512.00 MiB", "2.32 GiB"}) {
     for (const Candidate& candidate : read_number(request).candidates) {
       EXPECT_GE(candidate.confidence, 0.01) << request;
@@ -95,7 +95,7 @@ TEST(DiagnosisReadings, NothingBelowOnePercent) {
   }
 }
 
-TEST(DiagnosisReadings, ConfigWithoutSuchATensor) {
+TEST(DiagnosisGuesses, ConfigWithoutSuchATensor) {
   const Diagnosis diagnosis =
       diagnose_text(new_message("88.00 MiB", "7.75 GiB", "49.56 MiB", own_use("7.43 GiB"),
                                 "7.16 GiB", "4.62 MiB"),
@@ -104,13 +104,13 @@ TEST(DiagnosisReadings, ConfigWithoutSuchATensor) {
   EXPECT_LE(total_confidence(diagnosis), 0.5);
 }
 
-TEST(DiagnosisReadings, SmallNumbersSayNothing) {
+TEST(DiagnosisGuesses, SmallNumbersSayNothing) {
   EXPECT_TRUE(read_number("2.00 MiB").candidates.empty());
   EXPECT_TRUE(read_number("20.00 MiB").candidates.empty());
 }
 
 // An amount without decimals stands for half as much or half as much again: all have such a size.
-TEST(DiagnosisReadings, WideRangesSayNothing) {
+TEST(DiagnosisGuesses, WideRangesSayNothing) {
   for (const char* request : {"1 GiB", "2 GB", "4 GiB", "9 GB", "1 TiB"}) {
     EXPECT_TRUE(read_number(request).candidates.empty()) << request;
   }
@@ -119,7 +119,7 @@ TEST(DiagnosisReadings, WideRangesSayNothing) {
 }
 
 // Any numbers, also impossible ones, give an answer whose confidence adds up.
-TEST(DiagnosisReadings, AnyNumbers) {
+TEST(DiagnosisGuesses, AnyNumbers) {
   std::mt19937 random(7);
   const auto amount = [&random] {
     constexpr std::string_view kUnits[] = {"bytes", "KiB", "MiB", "GiB"};
@@ -132,7 +132,7 @@ TEST(DiagnosisReadings, AnyNumbers) {
         i % 2 == 0
             ? old_message(amount(), amount(), amount(), amount(), amount())
             : new_message(amount(), amount(), amount(), own_use(amount()), amount(), amount());
-    const LogReading log = read_text(text);
+    const LogSummary log = read_text(text);
     const Diagnosis diagnosis = diagnose(&log, i % 3 == 0 ? &memory : nullptr, nullptr);
     EXPECT_LE(total_confidence(diagnosis), 1.0) << text;
     EXPECT_LE(diagnosis.candidates.size(), 8U);

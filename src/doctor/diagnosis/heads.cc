@@ -27,7 +27,7 @@ std::optional<Note> heads_note(std::int64_t n_embd, std::int64_t n_head) {
                std::to_string(nearest_width(n_embd, n_head))}};
 }
 
-std::optional<Note> heads_note_of(const LogReading& log, const LogEvent& event) {
+std::optional<Note> heads_note_of(const LogSummary& log, const LogEvent& event) {
   const bool asserts =
       std::any_of(event.frames.begin(), event.frames.end(), [](const LogFrame& frame) {
         return frame.source.find("n_embd % config.n_head") != std::string::npos;

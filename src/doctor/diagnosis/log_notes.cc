@@ -15,7 +15,7 @@ std::string shown(const std::optional<LogAmount>& amount) {
 }
 
 // The request as printed against what it can stand for.
-void add_request_notes(const LogReading& log, const LogEvent& event, std::vector<Note>& notes) {
+void add_request_notes(const LogSummary& log, const LogEvent& event, std::vector<Note>& notes) {
   const std::optional<LogAmount> range = sharpened_request(log, event);
   if (!range || range->is_exact()) return;
   const bool is_two_mib = range->high_bytes % (2 * kMiB) == 0;
@@ -46,7 +46,7 @@ void add_process_notes(const LogEvent& event, const CardAccount& account,
   }
 }
 
-void add_limit_notes(const LogReading& log, const LogEvent& event, std::vector<Note>& notes) {
+void add_limit_notes(const LogSummary& log, const LogEvent& event, std::vector<Note>& notes) {
   const bool is_free =
       event.free && event.request && event.free->low_bytes >= event.request->high_bytes;
   if (is_free && (shows_ddp(log.facts) || event.rank)) {
@@ -57,7 +57,7 @@ void add_limit_notes(const LogReading& log, const LogEvent& event, std::vector<N
   }
 }
 
-bool mentions_prepare(const LogReading& log) {
+bool mentions_prepare(const LogSummary& log) {
   constexpr std::string_view kScript = "prepare.py";
   const auto has = [&](const std::string& text) { return text.find(kScript) != text.npos; };
   for (const LogEvent& event : log.events) {
@@ -71,7 +71,7 @@ bool mentions_prepare(const LogReading& log) {
   return std::any_of(files.begin(), files.end(), has);
 }
 
-void add_host_notes(const LogReading& log, const LogEvent& event, std::vector<Note>& notes) {
+void add_host_notes(const LogSummary& log, const LogEvent& event, std::vector<Note>& notes) {
   if (event.kind == LogEventKind::kHostAllocator) {
     notes.push_back({NoteId::kHostAllocator, {shown(event.request)}});
   } else {
@@ -119,7 +119,7 @@ void add_kind_notes(const LogEvent& event, std::vector<Note>& notes) {
 }
 
 // The first card without bfloat16 that the log or the user names.
-std::string card_without_bfloat16(const LogReading* log, const Card* card) {
+std::string card_without_bfloat16(const LogSummary* log, const Card* card) {
   if (card != nullptr) return card->bf16_tflops == 0 ? std::string(card->name) : "";
   if (log == nullptr) return "";
   for (const LogCard& named : log->facts.cards) {
@@ -131,7 +131,7 @@ std::string card_without_bfloat16(const LogReading* log, const Card* card) {
 
 }  // namespace
 
-void add_log_notes(const LogReading& log, const LogEvent& event, const CardAccount& account,
+void add_log_notes(const LogSummary& log, const LogEvent& event, const CardAccount& account,
                    std::vector<Note>& notes) {
   add_kind_notes(event, notes);
   if (event.is_corrupt) notes.push_back({NoteId::kCorruptSize, {}});
@@ -144,7 +144,7 @@ void add_log_notes(const LogReading& log, const LogEvent& event, const CardAccou
   add_limit_notes(log, event, notes);
 }
 
-void add_warning_notes(const LogReading* log, const TorchMemory* memory, const Card* card,
+void add_warning_notes(const LogSummary* log, const TorchMemory* memory, const Card* card,
                        std::vector<Note>& notes) {
   const auto first_of = [log](LogEventKind kind) -> const LogEvent* {
     if (log == nullptr) return nullptr;

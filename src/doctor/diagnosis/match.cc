@@ -56,7 +56,7 @@ struct Clues {
   std::int64_t limit_bytes = 0;  // what this process could have of the card; 0: not known
 };
 
-Clues clues_of(const LogReading& log, const LogEvent& event, const LogAmount& request) {
+Clues clues_of(const LogSummary& log, const LogEvent& event, const LogAmount& request) {
   Clues clues{event, moment_of(log, event), request, 0};
   const CardAccount account = account_of(event, nullptr, shows_ddp(log.facts));
   const bool over_capacity = account.capacity && account.allocated > account.capacity;
@@ -110,8 +110,8 @@ void find_rows(const Clues& clues, Trial& trial) {
 
 // The given run first, then what the log leaves open.
 std::vector<std::pair<TorchRun, double>> plausible_runs(const TorchRun& given,
-                                                        const LogReading& log) {
-  const TorchEra era = era_of(log);
+                                                        const LogSummary& log) {
+  const TorchTraits traits = torch_traits_of(log);
   std::vector<std::pair<TorchRun, double>> runs{{given, 1.0}};
   const auto vary = [&runs](bool is_open, auto&& flip, double prior) {
     if (!is_open) return;
@@ -123,19 +123,19 @@ std::vector<std::pair<TorchRun, double>> plausible_runs(const TorchRun& given,
     }
   };
   vary(
-      !era.version || *era.version != given.version,
+      !traits.version || *traits.version != given.version,
       [](TorchRun& run) {
         const bool is_older = run.version == TorchVersion::kOlder;
         run.version = is_older ? TorchVersion::kCurrent : TorchVersion::kOlder;
       },
-      era.version ? 1.0 : 0.9);
+      traits.version ? 1.0 : 0.9);
   vary(
-      !era.flash || *era.flash != given.flash, [](TorchRun& run) { run.flash = !run.flash; },
-      era.flash ? 1.0 : 0.9);
-  const bool is_told = era.compiled.has_value();
+      !traits.flash || *traits.flash != given.flash, [](TorchRun& run) { run.flash = !run.flash; },
+      traits.flash ? 1.0 : 0.9);
+  const bool is_told = traits.compiled.has_value();
   const double other = given.compiled ? kOtherThanDefault : kOtherThanMeant;
   vary(
-      !is_told || *era.compiled != given.compiled,
+      !is_told || *traits.compiled != given.compiled,
       [](TorchRun& run) { run.compiled = !run.compiled; }, is_told ? 1.0 : other);
   // torch.compile and scaled_dot_product_attention both came with 2.0.
   const auto is_impossible = [](const auto& run) { return run.first.compiled && !run.first.flash; };
@@ -212,7 +212,7 @@ std::vector<Candidate> candidates_of(const Clues& clues, const Trial& trial) {
 
 }  // namespace
 
-MatchResult match_tensors(const LogReading& log, const LogEvent& event, const LogAmount& request,
+MatchResult match_tensors(const LogSummary& log, const LogEvent& event, const LogAmount& request,
                           const TorchMemory& memory) {
   const Clues clues = clues_of(log, event, request);
   std::optional<TorchMemory> best_memory;

@@ -19,12 +19,12 @@ struct MatchResult {
 // `request` are the bytes behind the message. Every tensor of that size is a row; what was
 // allocated before it, the traceback and the run's own lines decide between rows. Where the log
 // does not tell PyTorch's version, attention or compilation, each is tried.
-MatchResult match_tensors(const LogReading& log, const LogEvent& event, const LogAmount& request,
+MatchResult match_tensors(const LogSummary& log, const LogEvent& event, const LogAmount& request,
                           const TorchMemory& memory);
 
 // The tensor whose shape the log prints: named by `memory` if it has one like it (may be null).
 // Nothing when no shape is printed that goes with the request.
-std::optional<Candidate> shape_candidate(const LogReading& log, const LogEvent& event,
+std::optional<Candidate> shape_candidate(const LogSummary& log, const LogEvent& event,
                                          const TorchMemory* memory, bool& is_of_config);
 
 // The tensor that makes the peak.

@@ -30,7 +30,7 @@ void add_logits_note(const TorchMemory& memory, Diagnosis& diagnosis) {
   }
 }
 
-void add_vocabulary_note(const LogReading* log, const TorchMemory& memory, Diagnosis& diagnosis) {
+void add_vocabulary_note(const LogSummary* log, const TorchMemory& memory, Diagnosis& diagnosis) {
   if (memory.run.vocab_size != kPaddedGpt2Vocabulary) return;
   if (log != nullptr && log->facts.vocab_size) return;
   const auto& candidates = diagnosis.candidates;
@@ -51,7 +51,7 @@ Note before_and_after(NoteId id, std::int64_t before, std::int64_t after) {
 
 }  // namespace
 
-void add_model_notes(const LogReading* log, const TorchMemory& memory, std::int64_t available,
+void add_model_notes(const LogSummary* log, const TorchMemory& memory, std::int64_t available,
                      Diagnosis& diagnosis) {
   auto& notes = diagnosis.notes;
   if (diagnosis.cause == Cause::kStatesExceedCard) {

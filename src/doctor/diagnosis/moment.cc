@@ -192,7 +192,7 @@ std::optional<TorchPhase> LogMoment::only_phase() const {
   return only;
 }
 
-LogMoment moment_of(const LogReading& log, const LogEvent& event) {
+LogMoment moment_of(const LogSummary& log, const LogEvent& event) {
   LogMoment moment;
   moment.is_sampling = samples(event.frames);
   if (!moment.is_sampling) moment.phases = phases_of(event.frames);

@@ -9,7 +9,7 @@ namespace snug {
 namespace {
 
 // The failing tensor's own shape, or another printed one that has the bytes of the request.
-const LogShape* telling_shape(const LogReading& log, const LogEvent& event) {
+const LogShape* telling_shape(const LogSummary& log, const LogEvent& event) {
   if (event.shape) return &*event.shape;
   const std::optional<LogAmount> request = sharpened_request(log, event);
   if (!request) return nullptr;
@@ -81,7 +81,7 @@ std::string name_by_shape(const LogShape& shape, const LogMoment& moment) {
 
 }  // namespace
 
-std::optional<Candidate> shape_candidate(const LogReading& log, const LogEvent& event,
+std::optional<Candidate> shape_candidate(const LogSummary& log, const LogEvent& event,
                                          const TorchMemory* memory, bool& is_of_config) {
   const LogShape* const shape = telling_shape(log, event);
   is_of_config = false;

@@ -173,12 +173,12 @@ TEST(DiagnosisRules, NotMemorySaysWhat) {
 TEST(DiagnosisRules, WarningsSharpenTheRequest) {
   const std::string message = new_message("6.14 GiB", "11.69 GiB", "2.68 GiB", own_use("7.04 GiB"),
                                           "6.78 GiB", "24.90 MiB");
-  const LogReading vague = read_text(message);
-  const LogReading sharp = read_text(fmt::format(
+  const LogSummary vague = read_text(message);
+  const LogSummary sharp = read_text(fmt::format(
       "[W906 15:02:06.2 CUDACachingAllocator.cpp:3934] memory allocation failed with OOM on device "
       "0 while trying to allocate 6593445888 bytes (free: 2877292544, total: 12552044544).\n{}",
       message));
-  const auto width = [](const LogReading& log) {
+  const auto width = [](const LogSummary& log) {
     const LogAmount range = *sharpened_request(log, *decisive_event(log));
     EXPECT_TRUE(range.covers(std::int64_t{64} * 1024 * 50304 * 2));
     return range.high_bytes - range.low_bytes;

@@ -27,29 +27,29 @@ std::optional<TorchRelease> parse_release(std::string_view text) {
 
 // Flash attention and torch.compile came with 2.0; the loss of 2.14 and later was measured, that of
 // 2.1 to 2.13 may be either.
-void read_release(const TorchRelease& release, TorchEra& era) {
+void read_release(const TorchRelease& release, TorchTraits& traits) {
   if (release.major < 2) {
-    era = {TorchVersion::kOlder, false, false};
+    traits = {TorchVersion::kOlder, false, false};
     return;
   }
-  era.flash = true;
-  if (release.major == 2 && release.minor == 0) era.version = TorchVersion::kOlder;
-  if (release.major > 2 || release.minor >= 14) era.version = TorchVersion::kCurrent;
+  traits.flash = true;
+  if (release.major == 2 && release.minor == 0) traits.version = TorchVersion::kOlder;
+  if (release.major > 2 || release.minor >= 14) traits.version = TorchVersion::kCurrent;
 }
 
 // The exception had no class of its own before 1.13.
-void read_wording(const LogEvent& event, TorchEra& era) {
+void read_wording(const LogEvent& event, TorchTraits& traits) {
   switch (event.wording) {
     case LogWording::kCached:
-      era = {TorchVersion::kOlder, false, false};
+      traits = {TorchVersion::kOlder, false, false};
       return;
     case LogWording::kReserved:
     case LogWording::kParenthesised:
-      era.version = TorchVersion::kOlder;
-      if (event.exception == "RuntimeError") era = {TorchVersion::kOlder, false, false};
+      traits.version = TorchVersion::kOlder;
+      if (event.exception == "RuntimeError") traits = {TorchVersion::kOlder, false, false};
       return;
     case LogWording::kUnallocated:
-      era.flash = true;
+      traits.flash = true;
       return;
     default:
       return;
@@ -63,56 +63,57 @@ bool is_compiled_frame(const LogFrame& frame) {
   return false;
 }
 
-void read_frames(const LogEvent& event, TorchEra& era) {
+void read_frames(const LogEvent& event, TorchTraits& traits) {
   const auto& frames = event.frames;
   if (event.shape || std::any_of(frames.begin(), frames.end(), is_compiled_frame)) {
-    if (event.kind != LogEventKind::kTensorFlow) era.compiled = true;
+    if (event.kind != LogEventKind::kTensorFlow) traits.compiled = true;
     return;
   }
   const bool runs_model = std::any_of(frames.begin(), frames.end(), [](const LogFrame& frame) {
     return frame.file.ends_with("model.py") && frame.function.ends_with("forward");
   });
-  if (runs_model) era.compiled = false;
+  if (runs_model) traits.compiled = false;
 }
 
 // What the run was told: on its command line, or in the file that it echoed.
-void read_settings(const LogFacts& facts, TorchEra& era) {
+void read_settings(const LogFacts& facts, TorchTraits& traits) {
   for (const LogSetting& setting : facts.settings) {
     const bool is_told = setting.source == LogSettingSource::kOverride ||
                          setting.source == LogSettingSource::kCommandLine ||
                          setting.source == LogSettingSource::kConfigEcho;
     if (!is_told || setting.key != "compile") continue;
-    if (setting.value == "True" || setting.value == "False") era.compiled = setting.value == "True";
+    if (setting.value == "True" || setting.value == "False")
+      traits.compiled = setting.value == "True";
   }
 }
 
 }  // namespace
 
-TorchEra era_of(const LogReading& log) {
-  TorchEra era;
+TorchTraits torch_traits_of(const LogSummary& log) {
+  TorchTraits traits;
   const LogEvent* const event = decisive_event(log);
-  if (event != nullptr) read_wording(*event, era);
-  if (log.count_of(LogEventKind::kAllocatorWarning) > 0) era.version = TorchVersion::kCurrent;
-  if (const auto release = parse_release(log.facts.torch_version)) read_release(*release, era);
-  read_settings(log.facts, era);
-  if (event != nullptr) read_frames(*event, era);
-  if (log.facts.is_compiled) era.compiled = true;
-  if (log.facts.uses_slow_attention) era.flash = false;
-  return era;
+  if (event != nullptr) read_wording(*event, traits);
+  if (log.count_of(LogEventKind::kAllocatorWarning) > 0) traits.version = TorchVersion::kCurrent;
+  if (const auto release = parse_release(log.facts.torch_version)) read_release(*release, traits);
+  read_settings(log.facts, traits);
+  if (event != nullptr) read_frames(*event, traits);
+  if (log.facts.is_compiled) traits.compiled = true;
+  if (log.facts.uses_slow_attention) traits.flash = false;
+  return traits;
 }
 
 bool shows_ddp(const LogFacts& facts) {
   return facts.world_size.value_or(1) > 1 || facts.highest_rank.value_or(0) > 0;
 }
 
-TorchRun torch_run_of(const Config& config, std::int64_t vocab_size, const LogReading* log) {
+TorchRun torch_run_of(const Config& config, std::int64_t vocab_size, const LogSummary* log) {
   TorchRun run = torch_run(config, vocab_size);
   if (log == nullptr) return run;
   const LogFacts& facts = log->facts;
-  const TorchEra era = era_of(*log);
-  run.version = era.version.value_or(run.version);
-  run.flash = era.flash.value_or(run.flash);
-  run.compiled = era.compiled.value_or(run.compiled);
+  const TorchTraits traits = torch_traits_of(*log);
+  run.version = traits.version.value_or(run.version);
+  run.flash = traits.flash.value_or(run.flash);
+  run.compiled = traits.compiled.value_or(run.compiled);
   run.fused_adam = facts.fused_adamw.value_or(run.fused_adam);
   run.resumed = run.resumed || facts.is_resumed;
   if (shows_ddp(facts)) {

@@ -10,12 +10,12 @@
 namespace snug {
 
 // Nothing: the log does not tell.
-struct TorchEra {
+struct TorchTraits {
   std::optional<TorchVersion> version;
   std::optional<bool> flash;
   std::optional<bool> compiled;
 };
-TorchEra era_of(const LogReading& log);
+TorchTraits torch_traits_of(const LogSummary& log);
 
 // Signs of more than one training process: a launcher's command, ranks that write.
 bool shows_ddp(const LogFacts& facts);

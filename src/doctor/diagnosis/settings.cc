@@ -241,7 +241,7 @@ bool settle(LoadedConfig& config) {
 
 }  // namespace
 
-LogSettingsTaken take_settings_from_log(const LogReading& log, LoadedConfig& config) {
+LogSettingsTaken take_settings_from_log(const LogSummary& log, LoadedConfig& config) {
   const LogFacts& facts = log.facts;
   LoadedConfig trial = config;
   LogSettings settings(trial);

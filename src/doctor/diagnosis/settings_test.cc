@@ -103,7 +103,7 @@ TEST(DiagnosisSettings, AnotherTrainersCommandIsNotNanoGpts) {
 TEST(DiagnosisRun, TheLogDecidesTheEra) {
   const Config config = load_config(Command::kPlan, arguments_of("")).values;
   const auto run_of = [&](std::string_view text) {
-    const LogReading log = read_text(text);
+    const LogSummary log = read_text(text);
     return torch_run_of(config, 50304, &log);
   };
   EXPECT_TRUE(run_of("").compiled);
@@ -123,7 +123,7 @@ TEST(DiagnosisRun, TheLogDecidesTheEra) {
 
 TEST(DiagnosisRun, RanksDivideTheAccumulation) {
   const Config config = load_config(Command::kPlan, arguments_of("")).values;
-  const LogReading log = read_text("torchrun --standalone --nproc_per_node=8 train.py\n");
+  const LogSummary log = read_text("torchrun --standalone --nproc_per_node=8 train.py\n");
   const TorchRun run = torch_run_of(config, 50304, &log);
   EXPECT_TRUE(run.ddp);
   EXPECT_EQ(run.world_size, 8);

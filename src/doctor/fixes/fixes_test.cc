@@ -21,7 +21,7 @@ Asked ask(std::string_view settings, std::string_view card_name = "rtx3060",
           std::string_view log_text = "") {
   Asked asked;
   asked.config = load_config(Command::kPlan, arguments_of(settings));
-  const LogReading log = read_text(log_text);
+  const LogSummary log = read_text(log_text);
   const std::int64_t vocabulary =
       asked.config.values.vocab_size > 0 ? asked.config.values.vocab_size : 50304;
   asked.run = torch_run_of(asked.config.values, vocabulary, &log);

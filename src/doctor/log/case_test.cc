@@ -47,21 +47,21 @@ TEST(LogCase, NanoGpt208) {
 }
 
 TEST(LogCase, Nanochat443ShapeWins) {
-  const LogReading reading = read_text(
+  const LogSummary summary = read_text(
       "File \"/tmp/torchinductor_ubuntu/.../c45x....py\", line 5269, in call\n"
       "    buf706 = empty_strided_cuda((65536, 65536), (65536, 1), torch.bfloat16)\n"
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 8.00 GiB. \n"
       "GPU has 79.19 GiB total, 6.68 GiB free, 72.48 GiB in use by this process.\n");
-  ASSERT_EQ(reading.events.size(), 1U);
-  EXPECT_EQ(to_text(reading.events[0]),
+  ASSERT_EQ(summary.events.size(), 1U);
+  EXPECT_EQ(to_text(summary.events[0]),
             "cuda out of memory; request 8.00 GiB; capacity 79.19 GiB; free 6.68 GiB; in use 72.48 "
             "GiB; shape "
             "65536x65536 bfloat16; cut");
-  EXPECT_EQ(byte_count_of(*reading.events[0].shape), 8 * kGiB);
-  EXPECT_EQ(reading.events[0].shape->line, 2);
-  ASSERT_EQ(reading.events[0].frames.size(), 1U);
-  EXPECT_EQ(reading.events[0].frames[0].function, "call");
-  EXPECT_EQ(reading.facts.shapes.size(), 1U);
+  EXPECT_EQ(byte_count_of(*summary.events[0].shape), 8 * kGiB);
+  EXPECT_EQ(summary.events[0].shape->line, 2);
+  ASSERT_EQ(summary.events[0].frames.size(), 1U);
+  EXPECT_EQ(summary.events[0].frames[0].function, "call");
+  EXPECT_EQ(summary.facts.shapes.size(), 1U);
 }
 
 TEST(LogCase, LlmC104) {

@@ -17,14 +17,14 @@ void EventStore::add(LogEvent event) {
   if (kept.last.size() > kKeptAtEachEnd) kept.last.pop_front();
 }
 
-void EventStore::move_into(LogReading& reading) {
+void EventStore::move_into(LogSummary& summary) {
   for (std::size_t kind = 0; kind < kLogEventKindCount; ++kind) {
     Kept& kept = kept_[kind];
-    reading.event_counts[kind] = kept.count;
-    std::move(kept.first.begin(), kept.first.end(), std::back_inserter(reading.events));
-    std::move(kept.last.begin(), kept.last.end(), std::back_inserter(reading.events));
+    summary.event_counts[kind] = kept.count;
+    std::move(kept.first.begin(), kept.first.end(), std::back_inserter(summary.events));
+    std::move(kept.last.begin(), kept.last.end(), std::back_inserter(summary.events));
   }
-  std::stable_sort(reading.events.begin(), reading.events.end(),
+  std::stable_sort(summary.events.begin(), summary.events.end(),
                    [](const LogEvent& a, const LogEvent& b) { return a.line < b.line; });
 }
 

@@ -18,8 +18,8 @@ class EventStore {
   static constexpr std::size_t kKeptAtEachEnd = 4;
 
   void add(LogEvent event);
-  // Moves all into the reading, by line.
-  void move_into(LogReading& reading);
+  // Moves all into the summary, by line.
+  void move_into(LogSummary& summary);
 
  private:
   struct Kept {

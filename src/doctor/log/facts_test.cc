@@ -154,13 +154,13 @@ TEST(LogFacts, ShapesAreKeptEvenWithoutAFailure) {
 }
 
 TEST(LogNotes, GradScalerGetsItsLineCorrected) {
-  const LogReading reading = read_text(
+  const LogSummary summary = read_text(
       "train.py:196: FutureWarning: `torch.cuda.amp.GradScaler(args...)` is deprecated. Please use "
       "`torch.amp.GradScaler('cuda', args...)` instead.\n"
       "  scaler = torch.cuda.amp.GradScaler(enabled=(dtype == 'float16'))\n");
-  ASSERT_EQ(reading.events.size(), 1U);
-  EXPECT_EQ(reading.events[0].kind, LogEventKind::kGradScalerDeprecated);
-  EXPECT_EQ(corrected_gradscaler(reading.events[0].detail),
+  ASSERT_EQ(summary.events.size(), 1U);
+  EXPECT_EQ(summary.events[0].kind, LogEventKind::kGradScalerDeprecated);
+  EXPECT_EQ(corrected_gradscaler(summary.events[0].detail),
             "scaler = torch.amp.GradScaler('cuda', enabled=(dtype == 'float16'))");
   EXPECT_EQ(corrected_gradscaler("s = torch.cuda.amp.GradScaler()"),
             "s = torch.amp.GradScaler('cuda')");
@@ -169,7 +169,7 @@ TEST(LogNotes, GradScalerGetsItsLineCorrected) {
 }
 
 TEST(LogFacts, MultiprocessorsAndDtypes) {
-  const LogReading sms = read_text(
+  const LogSummary sms = read_text(
       "W0903 20:13:19.043000 55763 torch/_inductor/utils.py:1436] [0/0] Not enough SMs to use "
       "max_autotune_gemm mode\n");
   ASSERT_EQ(sms.events.size(), 1U);
@@ -181,12 +181,12 @@ TEST(LogFacts, MultiprocessorsAndDtypes) {
         "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0.\n",
         "ValueError: Your setup doesn't support bf16/gpu.\n",
         "ptxas /tmp/x.ptx, line 9; error : Feature '.bf16' requires .target sm_80 or higher\n"}) {
-    const LogReading reading = read_text(text);
-    ASSERT_EQ(reading.events.size(), 1U) << text;
-    EXPECT_EQ(reading.events[0].kind, LogEventKind::kDtypeUnsupported) << text;
-    EXPECT_EQ(reading.events[0].dtype, "bfloat16") << text;
+    const LogSummary summary = read_text(text);
+    ASSERT_EQ(summary.events.size(), 1U) << text;
+    EXPECT_EQ(summary.events[0].kind, LogEventKind::kDtypeUnsupported) << text;
+    EXPECT_EQ(summary.events[0].dtype, "bfloat16") << text;
   }
-  const LogReading half =
+  const LogSummary half =
       read_text("RuntimeError: \"addmm_impl_cpu_\" not implemented for 'Half'\n");
   EXPECT_EQ(half.events.at(0).dtype, "float16");
 }

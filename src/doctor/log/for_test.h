@@ -14,7 +14,7 @@
 
 namespace snug {
 
-inline LogReading read_text(std::string_view text) {
+inline LogSummary read_text(std::string_view text) {
   std::istringstream stream{std::string(text)};
   return read_log(stream);
 }

@@ -1,4 +1,4 @@
-// Whatever the bytes, a reading within its limits. Run under the sanitizers for what it is worth
+// Whatever the bytes, a summary within its limits. Run under the sanitizers for what it is worth
 // most.
 #include <gtest/gtest.h>
 
@@ -87,13 +87,13 @@ std::string noise(Dice& dice, std::size_t length) {
   return bytes;
 }
 
-void check(const LogReading& reading, std::size_t length) {
-  EXPECT_EQ(reading.byte_count, static_cast<std::int64_t>(length));
+void check(const LogSummary& summary, std::size_t length) {
+  EXPECT_EQ(summary.byte_count, static_cast<std::int64_t>(length));
   std::int64_t last_line = 0;
-  for (const LogEvent& event : reading.events) {
+  for (const LogEvent& event : summary.events) {
     EXPECT_GE(event.line, last_line);
     last_line = event.line;
-    EXPECT_LE(event.line, reading.line_count);
+    EXPECT_LE(event.line, summary.line_count);
     EXPECT_LE(event.text.size(), 2000U);
     EXPECT_EQ(event.text.find('\n'), std::string::npos);
     for (const std::optional<LogAmount>& amount :

@@ -71,10 +71,10 @@ TEST(LogMessage, UnallocatedOf21OnWithProcessesAndPools) {
             "MiB; free 512.00 MiB; limit 35.00 GiB; in use 33.44 GiB; process 41 "
             "3.40 GiB; "
             "process 7 ?; device 1");
-  const LogReading reading = read_text(text);
-  EXPECT_EQ(reading.events.at(0).wording, LogWording::kUnallocated);
+  const LogSummary summary = read_text(text);
+  EXPECT_EQ(summary.events.at(0).wording, LogWording::kUnallocated);
   // The advice in the message is no setting of the run.
-  EXPECT_TRUE(reading.facts.settings.empty());
+  EXPECT_TRUE(summary.facts.settings.empty());
 }
 
 TEST(LogMessage, OtherDevices) {
@@ -138,14 +138,14 @@ TEST(LogMessage, AllocatorWarningIsByteExactAndApart) {
       "[W906 15:02:06.2 CUDACachingAllocator.cpp:3934] memory allocation failed with OOM on device "
       "2 while "
       "trying to allocate 1000341504 bytes (free: 916848640, total: 25243287552).\n";
-  const LogReading reading = read_text(line + line);
-  ASSERT_EQ(reading.events.size(), 2U);
-  EXPECT_EQ(reading.events[1].kind, LogEventKind::kAllocatorWarning);
-  EXPECT_EQ(reading.events[1].request, (LogAmount{1000341504, 1000341504}));
-  EXPECT_EQ(reading.events[1].free, (LogAmount{916848640, 916848640}));
-  EXPECT_EQ(reading.events[1].capacity, (LogAmount{25243287552, 25243287552}));
-  EXPECT_EQ(reading.events[1].device, 2);
-  EXPECT_EQ(reading.events[1].line, 2);
+  const LogSummary summary = read_text(line + line);
+  ASSERT_EQ(summary.events.size(), 2U);
+  EXPECT_EQ(summary.events[1].kind, LogEventKind::kAllocatorWarning);
+  EXPECT_EQ(summary.events[1].request, (LogAmount{1000341504, 1000341504}));
+  EXPECT_EQ(summary.events[1].free, (LogAmount{916848640, 916848640}));
+  EXPECT_EQ(summary.events[1].capacity, (LogAmount{25243287552, 25243287552}));
+  EXPECT_EQ(summary.events[1].device, 2);
+  EXPECT_EQ(summary.events[1].line, 2);
 }
 
 TEST(LogMessage, DriverAndLibraries) {

@@ -60,14 +60,14 @@ class Reader {
  public:
   explicit Reader(std::istream& stream) : lines_(stream.rdbuf()) {}
 
-  LogReading read() {
+  LogSummary read() {
     RawLine raw;
     while (lines_.next(raw)) read_line(prefixes_.strip(raw));
     events_.close();
-    events_.store().move_into(reading_);
-    reading_.byte_count = lines_.byte_count();
-    reading_.line_count = lines_.line_count();
-    return std::move(reading_);
+    events_.store().move_into(summary_);
+    summary_.byte_count = lines_.byte_count();
+    summary_.line_count = lines_.line_count();
+    return std::move(summary_);
   }
 
  private:
@@ -87,9 +87,9 @@ class Reader {
   const PhraseAutomaton& automaton_ = phrase_automaton();
   PhraseAutomaton::State state_ = PhraseAutomaton::kStart;
   std::vector<Hit> hits_;  // of the line in hand
-  LogReading reading_;
-  SettingsReader settings_{reading_.facts};
-  CardReader cards_{reading_.facts};
+  LogSummary summary_;
+  SettingsReader settings_{summary_.facts};
+  CardReader cards_{summary_.facts};
   TracebackReader tracebacks_;
   EventCollector events_;
   StridedShape strided_;
@@ -108,10 +108,10 @@ void Reader::read_line(const LogLine& line) {
     if (hits_.size() < kMaxHits) hits_.push_back({&log_phrases()[phrase], end});
   });
   if (line.rank) {
-    auto& highest = reading_.facts.highest_rank;
+    auto& highest = summary_.facts.highest_rank;
     highest = std::max(highest.value_or(0), *line.rank);
   }
-  read_progress(line.text, reading_.facts);
+  read_progress(line.text, summary_.facts);
   settings_.read_line(line);
   if (line.has_border) cards_.read_row(line);
   read_traceback(line);
@@ -159,7 +159,7 @@ void Reader::read_shape() {
   constexpr std::size_t kMaxShapes = 64;
   std::optional<LogShape> shape = strided_.finish();
   if (!shape) return;
-  auto& shapes = reading_.facts.shapes;
+  auto& shapes = summary_.facts.shapes;
   if (shapes.size() < kMaxShapes) shapes.push_back(*shape);
   pending_shape_ = std::move(shape);
 }
@@ -181,7 +181,7 @@ void Reader::read_evidence(const Hit& hit, const LogLine& line) {
       settings_.read_alloc_conf(line, hit.end);
       break;
     case PhraseRole::kTorch:
-      read_torch_version(line.text, hit.end, reading_.facts);
+      read_torch_version(line.text, hit.end, summary_.facts);
       break;
     case PhraseRole::kCardName:
       cards_.read_mention(line, hit.end);
@@ -193,6 +193,6 @@ void Reader::read_evidence(const Hit& hit, const LogLine& line) {
 
 }  // namespace
 
-LogReading read_log(std::istream& stream) { return Reader(stream).read(); }
+LogSummary read_log(std::istream& stream) { return Reader(stream).read(); }
 
 }  // namespace snug

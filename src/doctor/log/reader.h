@@ -9,6 +9,6 @@ namespace snug {
 
 // Reads the stream to its end. Any bytes are tolerated; memory stays bounded (a few MiB) whatever
 // the length of the log or of its lines. Never throws for what the log holds.
-LogReading read_log(std::istream& stream);
+LogSummary read_log(std::istream& stream);
 
 }  // namespace snug

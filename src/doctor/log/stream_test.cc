@@ -35,18 +35,18 @@ std::int64_t peak_resident_bytes() {
 }
 
 // Reads what `make` gives and expects the process not to have grown by more than the promised few
-// MiB. Sanitizers keep freed memory, so under them only the reading counts.
-LogReading read_bounded(std::function<std::string(std::int64_t)> make) {
+// MiB. Sanitizers keep freed memory, so under them only the summary counts.
+LogSummary read_bounded(std::function<std::string(std::int64_t)> make) {
   GeneratedBytes bytes(std::move(make));
   std::istream stream(&bytes);
   const std::int64_t before = peak_resident_bytes();
-  LogReading reading = read_log(stream);
+  LogSummary summary = read_log(stream);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   EXPECT_LT(peak_resident_bytes() - before, 16 * kMiB);
 #else
   (void)before;
 #endif
-  return reading;
+  return summary;
 }
 
 constexpr std::string_view kFailure =
@@ -56,7 +56,7 @@ constexpr std::string_view kFailure =
 
 TEST(LogStream, MillionsOfProgressLines) {
   constexpr std::int64_t kPieces = 4000;  // about 20 MB
-  const LogReading reading = read_bounded([](std::int64_t index) {
+  const LogSummary summary = read_bounded([](std::int64_t index) {
     if (index == kPieces) return std::string(kFailure);
     if (index > kPieces) return std::string();
     std::string piece;
@@ -65,17 +65,17 @@ TEST(LogStream, MillionsOfProgressLines) {
     }
     return piece;
   });
-  EXPECT_GT(reading.byte_count, 18 * kMiB);
-  EXPECT_EQ(reading.line_count, kPieces * 100 + 1);
-  EXPECT_EQ(reading.facts.last_iteration, kPieces * 100 - 1);
-  ASSERT_EQ(reading.events.size(), 1U);
-  EXPECT_EQ(reading.events[0].line, kPieces * 100 + 1);
-  EXPECT_EQ(to_text(reading.events[0].request), "384.00 MiB");
+  EXPECT_GT(summary.byte_count, 18 * kMiB);
+  EXPECT_EQ(summary.line_count, kPieces * 100 + 1);
+  EXPECT_EQ(summary.facts.last_iteration, kPieces * 100 - 1);
+  ASSERT_EQ(summary.events.size(), 1U);
+  EXPECT_EQ(summary.events[0].line, kPieces * 100 + 1);
+  EXPECT_EQ(to_text(summary.events[0].request), "384.00 MiB");
 }
 
 TEST(LogStream, ThousandsOfFailuresAreCountedAndFewAreKept) {
   constexpr std::int64_t kCount = 20000;
-  const LogReading reading = read_bounded([](std::int64_t index) {
+  const LogSummary summary = read_bounded([](std::int64_t index) {
     if (index >= kCount) return std::string();
     return fmt::format(
         "Traceback (most recent call last):\n  File \"/a/very/long/path/to/train.py\", line {}, in "
@@ -83,14 +83,14 @@ TEST(LogStream, ThousandsOfFailuresAreCountedAndFewAreKept) {
         "loss.backward()\n{}KeyError: 'k{}'\nOverriding: key{} = {}\nbatch_size={}\nRTX {}\n",
         index + 1, kFailure, index, index, index, index, index);
   });
-  EXPECT_EQ(reading.count_of(LogEventKind::kCudaOutOfMemory), kCount);
-  EXPECT_EQ(reading.count_of(LogEventKind::kOtherError), kCount);
-  ASSERT_GE(reading.events.size(), 4U);
-  EXPECT_LE(reading.events.size(), 32U);
-  EXPECT_EQ(reading.events.front().line, 4);
-  EXPECT_EQ(reading.events.front().frames.at(0).source, "loss.backward()");
-  EXPECT_EQ(reading.events.back().text, fmt::format("KeyError: 'k{}'", kCount - 1));
-  EXPECT_LE(reading.facts.settings.size(), 512U);
+  EXPECT_EQ(summary.count_of(LogEventKind::kCudaOutOfMemory), kCount);
+  EXPECT_EQ(summary.count_of(LogEventKind::kOtherError), kCount);
+  ASSERT_GE(summary.events.size(), 4U);
+  EXPECT_LE(summary.events.size(), 32U);
+  EXPECT_EQ(summary.events.front().line, 4);
+  EXPECT_EQ(summary.events.front().frames.at(0).source, "loss.backward()");
+  EXPECT_EQ(summary.events.back().text, fmt::format("KeyError: 'k{}'", kCount - 1));
+  EXPECT_LE(summary.facts.settings.size(), 512U);
 }
 
 // A list of processes that never ends keeps its message open.
@@ -98,34 +98,34 @@ TEST(LogStream, AMessageThatGoesOnForever) {
   constexpr std::int64_t kPieces = 1000;  // 16 million lines
   std::string piece;
   for (int i = 0; i < 1000; ++i) piece += "memory in use" + std::string(16, '\n');
-  const LogReading reading = read_bounded([&piece](std::int64_t index) {
+  const LogSummary summary = read_bounded([&piece](std::int64_t index) {
     if (index == 0 || index == kPieces) return std::string(kFailure);
     return index > kPieces ? std::string() : piece;
   });
-  EXPECT_EQ(reading.count_of(LogEventKind::kCudaOutOfMemory), 2);
-  ASSERT_EQ(reading.events.size(), 2U);
-  EXPECT_EQ(to_text(reading.events[0]), to_text(reading.events[1]));
+  EXPECT_EQ(summary.count_of(LogEventKind::kCudaOutOfMemory), 2);
+  ASSERT_EQ(summary.events.size(), 2U);
+  EXPECT_EQ(to_text(summary.events[0]), to_text(summary.events[1]));
 }
 
 // What tells the kind of a message may come when no more of it is kept.
 TEST(LogStream, AKindBeyondWhatIsKept) {
   std::string text = "RuntimeError: \n";
   for (int i = 0; i < 3000; ++i) text += "memory in use\n";
-  const LogReading reading = read_text(text + "CUDA out of memory. Tried to allocate 2.00 GiB\n");
-  ASSERT_EQ(reading.events.size(), 1U);
-  EXPECT_EQ(reading.events[0].kind, LogEventKind::kCudaOutOfMemory);
-  EXPECT_LE(reading.events[0].text.size(), 2000U);
+  const LogSummary summary = read_text(text + "CUDA out of memory. Tried to allocate 2.00 GiB\n");
+  ASSERT_EQ(summary.events.size(), 1U);
+  EXPECT_EQ(summary.events[0].kind, LogEventKind::kCudaOutOfMemory);
+  EXPECT_LE(summary.events[0].text.size(), 2000U);
 }
 
 TEST(LogStream, OneLineWithoutEnd) {
-  const LogReading reading = read_bounded([](std::int64_t index) {
+  const LogSummary summary = read_bounded([](std::int64_t index) {
     if (index == 400) return std::string(kFailure);
     return index > 400 ? std::string() : std::string(50000, "abcdefghij"[index % 10]);
   });
-  EXPECT_EQ(reading.line_count, 1);
-  ASSERT_EQ(reading.events.size(), 1U);
-  EXPECT_EQ(to_text(reading.events[0].request), "384.00 MiB");
-  EXPECT_LE(reading.events[0].text.size(), 600U);
+  EXPECT_EQ(summary.line_count, 1);
+  ASSERT_EQ(summary.events.size(), 1U);
+  EXPECT_EQ(to_text(summary.events[0].request), "384.00 MiB");
+  EXPECT_LE(summary.events[0].text.size(), 600U);
 }
 
 TEST(LogStream, LinesThatEndInThousandsOfBorders) {
@@ -133,9 +133,9 @@ TEST(LogStream, LinesThatEndInThousandsOfBorders) {
   const std::string line = "|" + std::string(kHalf - 2, ' ') + std::string(kHalf, '|') + '\n';
   std::string text;
   for (int i = 0; i < 200; ++i) text += line;
-  const LogReading reading = read_text(text + "| iter 7: loss 2.4" + line);
-  EXPECT_EQ(reading.line_count, 201);
-  EXPECT_EQ(reading.facts.last_iteration, 7);
+  const LogSummary summary = read_text(text + "| iter 7: loss 2.4" + line);
+  EXPECT_EQ(summary.line_count, 201);
+  EXPECT_EQ(summary.facts.last_iteration, 7);
 }
 
 // What is sought in a whole line is sought once, however many words call for it.
@@ -143,9 +143,9 @@ TEST(LogStream, LinesFullOfTheSameWord) {
   for (const char* word : {"train.py --a=1 --a=2 ", "cell in[", ".py:3 ", "empty_strided(("}) {
     std::string text;
     while (text.size() < 4 * kMiB) text += word;
-    const LogReading reading = read_text(text);
-    EXPECT_EQ(reading.line_count, 1) << word;
-    EXPECT_LE(reading.facts.settings.size(), 512U) << word;
+    const LogSummary summary = read_text(text);
+    EXPECT_EQ(summary.line_count, 1) << word;
+    EXPECT_LE(summary.facts.settings.size(), 512U) << word;
   }
   EXPECT_EQ(read_text("train.py --a=1 --a=2 train.py train.py\n").facts.settings.size(), 2U);
 }

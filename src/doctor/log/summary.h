@@ -175,7 +175,7 @@ struct LogFacts {
   std::vector<LogCard> cards;
 };
 
-struct LogReading {
+struct LogSummary {
   // By line. Of each kind the first and the last few; event_counts has them all.
   std::vector<LogEvent> events;
   std::array<std::int64_t, kLogEventKindCount> event_counts{};

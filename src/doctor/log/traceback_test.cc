@@ -6,10 +6,10 @@ namespace snug {
 namespace {
 
 std::string frames_in(std::string_view text) {
-  const LogReading reading = read_text(text);
+  const LogSummary summary = read_text(text);
   std::string out;
-  if (reading.events.empty()) return "no event";
-  for (const LogFrame& frame : reading.events.back().frames) {
+  if (summary.events.empty()) return "no event";
+  for (const LogFrame& frame : summary.events.back().frames) {
     out += fmt::format("{}:{} {} | {}\n", frame.file, frame.line, frame.function, frame.source);
   }
   return out;
@@ -92,7 +92,7 @@ TEST(LogTraceback, IPython) {
 }
 
 TEST(LogTraceback, EachRankHasItsOwn) {
-  const LogReading reading = read_text(
+  const LogSummary summary = read_text(
       "[rank0]: Traceback (most recent call last):\n"
       "[rank1]: Traceback (most recent call last):\n"
       "[rank0]:   File \"train.py\", line 300, in <module>\n"
@@ -101,11 +101,11 @@ TEST(LogTraceback, EachRankHasItsOwn) {
       "[rank1]:     logits, loss = model(X, Y)\n"
       "[rank1]: RuntimeError: CUDA error: out of memory\n"
       "[rank0]: RuntimeError: CUDA error: out of memory\n");
-  ASSERT_EQ(reading.events.size(), 2U);
-  ASSERT_EQ(reading.events[0].frames.size(), 1U);
-  EXPECT_EQ(reading.events[0].frames[0].source, "logits, loss = model(X, Y)");
-  ASSERT_EQ(reading.events[1].frames.size(), 1U);
-  EXPECT_EQ(reading.events[1].frames[0].source, "scaler.scale(loss).backward()");
+  ASSERT_EQ(summary.events.size(), 2U);
+  ASSERT_EQ(summary.events[0].frames.size(), 1U);
+  EXPECT_EQ(summary.events[0].frames[0].source, "logits, loss = model(X, Y)");
+  ASSERT_EQ(summary.events[1].frames.size(), 1U);
+  EXPECT_EQ(summary.events[1].frames[0].source, "scaler.scale(loss).backward()");
 }
 
 TEST(LogTraceback, DeepOnesLoseTheirMiddle) {
@@ -114,9 +114,9 @@ TEST(LogTraceback, DeepOnesLoseTheirMiddle) {
     text += fmt::format("  File \"a.py\", line {}, in f\n    g()\n", depth + 1);
   }
   text += "RuntimeError: CUDA error: out of memory\n";
-  const LogReading reading = read_text(text);
-  ASSERT_EQ(reading.events.size(), 1U);
-  const std::vector<LogFrame>& frames = reading.events[0].frames;
+  const LogSummary summary = read_text(text);
+  ASSERT_EQ(summary.events.size(), 1U);
+  const std::vector<LogFrame>& frames = summary.events[0].frames;
   EXPECT_LE(frames.size(), 64U);
   EXPECT_EQ(frames.front().line, 1);
   EXPECT_EQ(frames[10].line, 11);

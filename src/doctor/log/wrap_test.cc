@@ -137,10 +137,10 @@ TEST(LogWrap, CutAnywhereGivesWhatIsThere) {
   for (const std::string_view message : kMessages) {
     const LogEvent whole = read_text(message).events.at(0);
     for (std::size_t length = 0; length <= message.size(); length += 3) {
-      const LogReading reading = read_text(message.substr(0, length));
-      ASSERT_LE(reading.events.size(), 1U);
-      if (reading.events.empty()) continue;
-      const LogEvent& cut = reading.events[0];
+      const LogSummary summary = read_text(message.substr(0, length));
+      ASSERT_LE(summary.events.size(), 1U);
+      if (summary.events.empty()) continue;
+      const LogEvent& cut = summary.events[0];
       const std::pair<const std::optional<LogAmount>*, const std::optional<LogAmount>*> fields[] = {
           {&cut.request, &whole.request},
           {&cut.capacity, &whole.capacity},
@@ -158,7 +158,7 @@ TEST(LogWrap, CutAnywhereGivesWhatIsThere) {
 }
 
 TEST(LogWrap, RanksThatWriteAtOnceAreKeptApart) {
-  const LogReading reading = read_text(
+  const LogSummary summary = read_text(
       "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 76.00 MiB. GPU 0 has "
       "a total\n"
       "[rank1]: iter 7\n"
@@ -166,16 +166,16 @@ TEST(LogWrap, RanksThatWriteAtOnceAreKeptApart) {
       "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 98.00 MiB. GPU 1 has "
       "a total\n"
       "[rank1]: capacity of 15.75 GiB of which 1.00 MiB is free.\n");
-  ASSERT_EQ(reading.events.size(), 2U);
+  ASSERT_EQ(summary.events.size(), 2U);
   EXPECT_EQ(
-      to_text(reading.events[0]),
+      to_text(summary.events[0]),
       "cuda out of memory; request 76.00 MiB; capacity 14.74 GiB; free 42.19 MiB; device 0; cut");
-  EXPECT_EQ(reading.events[0].rank, 0);
+  EXPECT_EQ(summary.events[0].rank, 0);
   EXPECT_EQ(
-      to_text(reading.events[1]),
+      to_text(summary.events[1]),
       "cuda out of memory; request 98.00 MiB; capacity 15.75 GiB; free 1.00 MiB; device 1; cut");
-  EXPECT_EQ(reading.events[1].rank, 1);
-  EXPECT_EQ(reading.facts.highest_rank, 1);
+  EXPECT_EQ(summary.events[1].rank, 1);
+  EXPECT_EQ(summary.facts.highest_rank, 1);
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST(MessagesTensors, NamesAreComposedByTheLanguage) {
   EXPECT_EQ(name(Language::kGerman, "", "transformer.wte.weight"), "transformer.wte.weight");
 }
 
-// What the diagnosis says without a config: readings, frames, shapes.
+// What the diagnosis says without a config: guesses, frames, shapes.
 TEST(MessagesTensors, EveryReadingHasAText) {
   const auto message = [](std::string_view line, std::string_view request) {
     return fmt::format(
@@ -105,7 +105,7 @@ TEST(MessagesTensors, EveryReadingHasAText) {
                            "y = softmax(x)", "att = q @ k", "x = self.gelu(x)", "x = self.wte(idx)",
                            "optimizer.step()", "model.to(device)", "loss.backward()"}) {
     for (const char* request : {"148.00 MiB", "512.00 MiB", "86.00 MiB", "6.14 GiB", "2.00 MiB"}) {
-      const LogReading log = read_text(message(line, request));
+      const LogSummary log = read_text(message(line, request));
       for (const Candidate& candidate : diagnose(&log, nullptr, nullptr).candidates) {
         EXPECT_EQ(candidate.tensor, candidate.label);
         expect_named(candidate.label, "");

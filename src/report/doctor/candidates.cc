@@ -36,22 +36,22 @@ std::vector<TextId> dimensions_of(CommonTensor tensor) {
 }
 
 // "batch 32 × 1024 tokens × vocabulary 50304, batch 64 × 512 tokens, GPT-2"
-std::string reading_text(Language language, const Candidate& candidate) {
+std::string guess_text(Language language, const Candidate& candidate) {
   const auto said = [&](TextId dimension, std::int64_t size) {
     return text_in(language, dimension, {std::to_string(size)});
   };
-  const TensorReading& reading = *candidate.reading;
-  const std::vector<TextId> words = dimensions_of(reading.tensor);
+  const TensorGuess& guess = *candidate.guess;
+  const std::vector<TextId> words = dimensions_of(guess.tensor);
   std::vector<std::string> dimensions;
   for (std::size_t i = 0; i < std::min(words.size(), candidate.shape.size()); ++i) {
     dimensions.push_back(said(words[i], candidate.shape[i]));
   }
   std::vector<std::string> parts = {fmt::format("{}", fmt::join(dimensions, " × "))};
-  for (const TensorReading::Split& split : reading.other_splits) {
+  for (const TensorGuess::Split& split : guess.other_splits) {
     parts.push_back(fmt::format("{} × {}", said(TextId::kReadBatch, split.batch),
                                 said(TextId::kReadTokens, split.tokens)));
   }
-  if (!reading.model.empty()) parts.emplace_back(reading.model);
+  if (!guess.model.empty()) parts.emplace_back(guess.model);
   return listed(language, parts);
 }
 
@@ -112,9 +112,9 @@ std::string candidate_line(Language language, const Candidate& candidate) {
   return text;
 }
 
-std::string candidate_reading(const DoctorReport& report, const Candidate& candidate) {
+std::string shape_in_words(const DoctorReport& report, const Candidate& candidate) {
   const Language language = report.language;
-  if (candidate.reading) return reading_text(language, candidate);
+  if (candidate.guess) return guess_text(language, candidate);
   if (report.memory == nullptr || candidate.shape.size() < 2) return "";
   const Sizes sizes = sizes_of(report.memory->run, is_evaluation(candidate));
   std::string text;

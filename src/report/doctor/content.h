@@ -89,7 +89,7 @@ std::string time_assumption(const DoctorReport& report);
 // "logits, (65536, 50304) bfloat16, 6.14 GiB"
 std::string candidate_line(Language language, const Candidate& candidate);
 // "batch 64 × 1024 tokens × vocabulary 50304"; empty when the shape says nothing.
-std::string candidate_reading(const DoctorReport& report, const Candidate& candidate);
+std::string shape_in_words(const DoctorReport& report, const Candidate& candidate);
 // "certain (99%): the shape is in the log"
 std::string candidate_confidence(Language language, const Candidate& candidate);
 

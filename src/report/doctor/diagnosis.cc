@@ -31,8 +31,8 @@ std::string headline(const DoctorReport& report, const Diagnosis& d) {
 std::vector<std::string> what_lines(const DoctorReport& report, const Candidate& c) {
   const Language language = report.language;
   std::vector<std::string> lines = {candidate_line(language, c)};
-  const std::string reading = candidate_reading(report, c);
-  if (!reading.empty()) lines.push_back(reading);
+  const std::string meaning = shape_in_words(report, c);
+  if (!meaning.empty()) lines.push_back(meaning);
   std::vector<std::string> more;
   if (!c.op.empty()) more.push_back(text_in(language, TextId::kByOperator, {clean(c.op)}));
   if (c.count > 1) more.push_back(text_in(language, TextId::kAlike, {std::to_string(c.count)}));
@@ -41,12 +41,12 @@ std::vector<std::string> what_lines(const DoctorReport& report, const Candidate&
   return lines;
 }
 
-// Readings of the number stand in a list, unless the traceback leaves one that is likely.
+// Guesses about the number stand in a list, unless the traceback leaves one that is likely.
 bool is_listed(const Candidate& c) {
-  return c.evidence == Evidence::kReading || (c.reading && c.confidence < 0.5);
+  return c.evidence == Evidence::kGuess || (c.guess && c.confidence < 0.5);
 }
 
-// What the line of the traceback says of all readings that go with it, whatever their shape.
+// What the line of the traceback says of all guesses that go with it, whatever their shape.
 std::optional<Candidate> named_by_frame(const Diagnosis& d) {
   const Candidate& first = d.candidates.front();
   if (first.evidence != Evidence::kSizeAndFrame) return std::nullopt;
@@ -142,19 +142,19 @@ DoctorBars held_by_message(const DoctorReport& report, const Diagnosis& d) {
   return bars;
 }
 
-// The first stands above, unless all are readings of the bare number.
+// The first stands above, unless all are guesses from the bare number.
 DoctorPoints other_candidates(const DoctorReport& report, const Diagnosis& d) {
   const Language language = report.language;
   DoctorPoints points;
   if (d.candidates.empty()) return points;
-  const bool readings = is_listed(d.candidates.front());
-  points.title = text_in(language, readings ? TextId::kReadingsTitle : TextId::kCandidatesTitle);
-  for (std::size_t i = readings ? 0 : 1; i < d.candidates.size(); ++i) {
-    if (points.points.size() >= (readings ? d.candidates.size() : kCandidatesShown)) break;
+  const bool are_guesses = is_listed(d.candidates.front());
+  points.title = text_in(language, are_guesses ? TextId::kReadingsTitle : TextId::kCandidatesTitle);
+  for (std::size_t i = are_guesses ? 0 : 1; i < d.candidates.size(); ++i) {
+    if (points.points.size() >= (are_guesses ? d.candidates.size() : kCandidatesShown)) break;
     const Candidate& c = d.candidates[i];
     std::string text = candidate_line(language, c);
-    const std::string reading = candidate_reading(report, c);
-    if (!reading.empty()) text += fmt::format("\n{}", reading);
+    const std::string meaning = shape_in_words(report, c);
+    if (!meaning.empty()) text += fmt::format("\n{}", meaning);
     if (c.phase) text += fmt::format("\n{}", text_in(language, texts_of(*c.phase)));
     points.points.push_back(fmt::format("{}\n{}", text, candidate_confidence(language, c)));
   }

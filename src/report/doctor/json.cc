@@ -41,7 +41,7 @@ Json candidate_of(const DoctorReport& report, const Candidate& c) {
           {"evidence", evidence_name(c.evidence)},
           {"op", c.op},
           {"count", c.count},
-          {"reading", candidate_reading(report, c)}};
+          {"reading", shape_in_words(report, c)}};
 }
 
 Json memory_of_card(const Diagnosis& d) {

@@ -126,10 +126,10 @@ TEST_F(DoctorReportTest, WithoutAConfigTheReadingsAreListedInTheLanguage) {
   r.memory = nullptr;
   r.fixes = nullptr;
   r.diagnosis->candidates.resize(1);
-  r.diagnosis->candidates[0].evidence = Evidence::kReading;
+  r.diagnosis->candidates[0].evidence = Evidence::kGuess;
   r.diagnosis->candidates[0].shape = {32, 1024, 50304};
   r.diagnosis->candidates[0].tensor = r.diagnosis->candidates[0].label = "gradient of logits";
-  r.diagnosis->candidates[0].reading = TensorReading{CommonTensor::kLogits, {{64, 512}}, "GPT-2"};
+  r.diagnosis->candidates[0].guess = TensorGuess{CommonTensor::kLogits, {{64, 512}}, "GPT-2"};
   const std::string text = doctor_text(r);
   EXPECT_NE(text.find("logits 的梯度, (32, 1024, 50304)"), std::string::npos) << text;
   EXPECT_NE(text.find("批次 32 × 1024 个 token × 词表 50304、批次 64 × 512 个 token、GPT-2"),
@@ -145,7 +145,7 @@ TEST_F(DoctorReportTest, WhatTheTracebackNamesStandsAboveItsReadings) {
   for (Candidate& c : r.diagnosis->candidates) {
     c.tensor = c.label = "attention scores";
     c.op.clear();
-    c.reading = TensorReading{CommonTensor::kAttention, {}, "GPT-2"};
+    c.guess = TensorGuess{CommonTensor::kAttention, {}, "GPT-2"};
     c.evidence = Evidence::kSizeAndFrame;
     c.confidence = 0.3;
   }
