@@ -1,21 +1,46 @@
 // `snug doctor`: what PyTorch's nanoGPT needs of a card, what broke in a log, what to change.
 #include <fmt/format.h>
 
+#include <iostream>
+#include <utility>
+
+#include "base/error.h"
 #include "cli/cli.h"
-#include "cli/doctor_case.h"
 #include "cli/doctor_write.h"
+#include "cli/snug_need.h"
+#include "doctor/log/reader.h"
+#include "report/doctor/log_error.h"
+#include "train/planning.h"
 
 namespace snug {
 namespace {
 
+std::int64_t vocabulary_of(const Config& config) {
+  try {
+    const Vocabulary found = find_vocabulary(config);
+    return found.meta ? found.size : known_vocabulary(config);
+  } catch (const DataError&) {  // a damaged meta.pkl is no reason to say nothing of the log
+    return kPaddedGpt2Vocabulary;
+  }
+}
+
+DoctorCase case_of(const DoctorOptions& options) try {
+  CaseInputs inputs;
+  if (options.log == "-") {
+    inputs.log = read_log(std::cin);
+  } else if (options.log) {
+    inputs.log = read_log_file(*options.log);
+  }
+  inputs.config = options.config;
+  inputs.older_pytorch = options.older_pytorch;
+  inputs.vocabulary_of = vocabulary_of;
+  return examine(std::move(inputs));
+} catch (const LogError& error) {
+  throw DataError(log_error_text(options.language, error));
+}
+
 DoctorReport report_of(const DoctorCase& c, const DoctorOptions& options) {
-  DoctorReport report;
-  report.diagnosis = c.diagnosis;
-  report.prediction = c.prediction;
-  report.memory = c.memory ? &*c.memory : nullptr;
-  report.fixes = c.fixes ? &*c.fixes : nullptr;
-  report.card = c.card;
-  report.card_bytes = c.card_bytes;
+  DoctorReport report = doctor_report(c);
   report.snug = snug_need(c);
   report.explain = options.explain;
   report.color = wants_color(c.config.values.color);
@@ -28,7 +53,7 @@ DoctorReport report_of(const DoctorCase& c, const DoctorOptions& options) {
 int doctor_command(Arguments arguments) {
   const std::vector<std::string> typed(arguments.begin(), arguments.end());
   const DoctorOptions options = doctor_options(typed, locale_of_environment());
-  const DoctorCase c = study(options);
+  const DoctorCase c = case_of(options);
   DoctorReport report = report_of(c, options);
   report.arguments = typed;
   if (options.write) report.not_written = reason_not_to_write(c, options);

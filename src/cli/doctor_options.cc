@@ -9,7 +9,7 @@
 namespace snug {
 namespace {
 
-// The text behind "--name=", nothing when the argument is another one.
+// The text after "--name=", nothing when the argument is another one.
 std::optional<std::string> value_of(const std::string& argument, std::string_view name,
                                     Language language) {
   const std::string option = fmt::format("--{}", name);

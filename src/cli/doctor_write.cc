@@ -14,6 +14,8 @@
 #include "config/fields.h"
 #include "config/rewrite/rewrite.h"
 #include "data/atomic_file.h"
+#include "doctor/diagnosis/settings.h"
+#include "report/doctor/report.h"
 
 namespace snug {
 namespace {

@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "cli/doctor_case.h"
+#include "cli/doctor_options.h"
+#include "doctor/case.h"
 
 namespace snug {
 

@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "doctor/diagnosis/evidence.h"
 
 namespace snug {
 namespace {
 
 // CUDA's context with its kernels: 0.13 to 0.55 GiB in real messages.
 constexpr std::int64_t kTypicalContextBytes = 400 * kMiB, kContextWithNcclBytes = 1536 * kMiB,
-                       kLeastContextBytes = 128 * kMiB, kMostContextBytes = 563 * kMiB;
+                       kMinContextBytes = 128 * kMiB, kMaxContextBytes = 563 * kMiB;
 
 // Three printed amounts, each off by up to 5 MiB, leave less than this over by themselves.
 constexpr std::int64_t kRoundingBytes = 16 * kMiB;
@@ -55,8 +54,7 @@ void fill_processes(const LogEvent& event, CardAccount& account,
       continue;
     }
     account.other_processes.push_back(process);
-    if (process.in_use && middle(*process.in_use) <= kMostContextBytes)
-      ++account.idle_context_count;
+    if (process.in_use && middle(*process.in_use) <= kMaxContextBytes) ++account.idle_context_count;
   }
 }
 
@@ -70,7 +68,7 @@ void fill_others(const LogEvent& event, std::optional<std::int64_t> in_use, bool
     account.context = std::max<std::int64_t>(0, *in_use - account.own_bytes());
     const std::int64_t rest = *account.capacity - *account.free - *in_use;
     account.others = rest < kRoundingBytes ? 0 : rest;
-    account.alone = *account.others < kLeastContextBytes;
+    account.alone = *account.others < kMinContextBytes;
     return;
   }
   account.is_estimate = true;
@@ -87,6 +85,7 @@ CardAccount account_of(const LogEvent& event, const Card* card, bool is_ddp) {
   if (!account.capacity && event.kind == LogEventKind::kMpsOutOfMemory) {
     account.capacity = middle(event.limit);
   }
+  account.is_capacity_printed = account.capacity.has_value();
   if (!account.capacity && card != nullptr) account.capacity = card->reported_mib * kMiB;
   account.allocated = middle(event.allocated);
   account.unallocated = middle(unallocated_range(event));

@@ -12,6 +12,7 @@ namespace snug {
 
 struct CardAccount {
   std::optional<std::int64_t> capacity, allocated, unallocated, free;
+  bool is_capacity_printed = false;     // else it is the named card's
   std::optional<std::int64_t> context;  // of this process beside PyTorch
   std::optional<std::int64_t> others;   // of other processes; 0 for what is only rounding
   std::vector<LogProcess> other_processes;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "doctor/diagnosis/evidence.h"
 
 namespace snug {
 namespace {
@@ -111,8 +110,9 @@ CauseVerdict verdict_of_kind(const LogEvent& event) {
   return {Cause::kCapacity, 0.7};
 }
 
-CauseVerdict verdict_of_card(const LogEvent& event, const CardAccount& account,
-                             const TorchMemory* memory) {
+CauseVerdict verdict_of_card(const FailureEvidence& evidence, const TorchMemory* memory) {
+  const LogEvent& event = evidence.event;
+  const CardAccount& account = evidence.account;
   if (const CauseVerdict verdict = co_tenancy(event, account, memory); verdict.confidence > 0) {
     return verdict;
   }
@@ -134,12 +134,13 @@ CauseVerdict verdict_of_prediction(const TorchMemory& memory, const Card& card) 
   if (states_exceed(memory, card_bytes - context.low_bytes)) {
     return {Cause::kStatesExceedCard, 0.97};
   }
-  const std::int64_t least = memory.worst().allocated_bytes + context.low_bytes;
-  const std::int64_t most = std::max(memory.worst().reserved_bytes + context.high_bytes, least + 1);
-  if (least > card_bytes) return {Cause::kCapacity, 0.97};
-  if (most <= card_bytes) return {};
+  const std::int64_t minimum = memory.worst().allocated_bytes + context.low_bytes;
+  const std::int64_t maximum =
+      std::max(memory.worst().reserved_bytes + context.high_bytes, minimum + 1);
+  if (minimum > card_bytes) return {Cause::kCapacity, 0.97};
+  if (maximum <= card_bytes) return {};
   // Between: it depends on fragmentation and on the context.
-  return {Cause::kCapacity, 0.2 + 0.6 * ratio(most - card_bytes, most - least)};
+  return {Cause::kCapacity, 0.2 + 0.6 * ratio(maximum - card_bytes, maximum - minimum)};
 }
 
 std::int64_t states_bytes(const TorchMemory& memory) {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "doctor/diagnosis/account.h"
 #include "doctor/diagnosis/diagnosis.h"
+#include "doctor/diagnosis/evidence.h"
 
 namespace snug {
 
@@ -18,8 +18,7 @@ CauseVerdict verdict_of_kind(const LogEvent& event);
 
 // Of a full card: another process, free beyond the request, states alone, fragmentation, capacity.
 // `memory` may be null.
-CauseVerdict verdict_of_card(const LogEvent& event, const CardAccount& account,
-                             const TorchMemory* memory);
+CauseVerdict verdict_of_card(const FailureEvidence& evidence, const TorchMemory* memory);
 
 // Before anything is run.
 CauseVerdict verdict_of_prediction(const TorchMemory& memory, const Card& card);

@@ -4,11 +4,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "doctor/diagnosis/common_models.h"
+#include "doctor/diagnosis/candidate.h"
 #include "doctor/diagnosis/notes.h"
 #include "doctor/log/summary.h"
 #include "doctor/torch/memory.h"
@@ -30,42 +29,6 @@ enum class Cause : std::uint8_t {
 };
 std::string_view name_of(Cause cause) noexcept;  // "states_exceed_card", as in JSON
 
-// How a candidate was found, the strongest first.
-enum class Evidence : std::uint8_t {
-  kShapeInLog,        // the log prints the very shape
-  kSizeAndAllocated,  // size and "already allocated" both match one moment of the modelled run
-  kSizeAndFrame,      // size matches, and so does the line of the traceback
-  kSizeOnly,
-  kGuess,  // no config: which tensor of a common model has such a size
-};
-
-// What a number means without a config: a tensor of a common model.
-struct TensorGuess {
-  struct Split {
-    std::int64_t batch, tokens;
-  };
-
-  CommonTensor tensor = CommonTensor::kLogits;  // says what each dimension of the shape is
-  std::vector<Split> other_splits;              // that make as many tokens, less likely
-  std::string_view model;                       // "GPT-2"; a literal
-};
-
-struct Candidate {
-  std::string tensor;  // "logits", "gradient of transformer.wte.weight": in English
-  // What it is composed of, for other languages: a label of the closed set that the catalogue has,
-  // and the parameter or block ("h.3") that it is of. Either may be empty, not both.
-  std::string label, owner;
-  std::string op;  // PyTorch's operator that allocates it; empty: not known
-  std::vector<std::int64_t> shape;
-  std::string dtype;  // "bfloat16"
-  std::int64_t bytes = 0;
-  std::optional<TorchPhase> phase;
-  std::int32_t count = 1;  // alike in so many layers or parameters
-  double confidence = 0;   // 0 to 1; of all candidates together at most 1
-  Evidence evidence = Evidence::kSizeOnly;
-  std::optional<TensorGuess> guess;  // kGuess only
-};
-
 struct Diagnosis {
   Cause cause = Cause::kUnknown;
   double cause_confidence = 0;
@@ -81,35 +44,23 @@ struct Diagnosis {
   std::vector<LogProcess> other_processes;
   bool alone_on_card = false;  // the message proves that nobody else was there
 
-  // The run that fits the message best, where that is not the one given: another PyTorch, another
-  // attention, compiled or not. All figures here are of it then.
-  std::optional<TorchRun> matched_run;
   // Would the run train if this one allocation had passed? The worst later peak; 0: no config.
   std::int64_t worst_peak_bytes = 0;
   std::vector<Note> notes;  // what else is to be said, in order
 };
 
-// The run that the log and the config describe together. What the log shows of the run that failed
-// (an override on its command line, "compiling the model...", slow attention, a resume, DDP, an old
-// wording) wins over the config.
-TorchRun torch_run_of(const Config& config, std::int64_t vocab_size, const LogSummary* log);
-
-// Settings that the log shows, put into `config` (values, origins) unless the command line has
-// them.
-struct LogSettingsTaken {
-  bool describes_run = false;  // the log shows enough of a config to go by where the user gave none
-  std::vector<Note> notes;     // which were taken, and where the log speaks of another run
+struct LogDiagnosis {
+  Diagnosis diagnosis;
+  // The run that goes with the message best, where that is not the one given: another PyTorch,
+  // another attention, compiled or not. All figures of the diagnosis are of it then.
+  std::optional<TorchMemory> matched;
 };
-LogSettingsTaken take_settings_from_log(const LogSummary& log, LoadedConfig& config);
 
-// PyTorch's memory depends on this key.
-bool decides_memory(std::string_view key);
+// `memory`: of the run that config and log describe, null without a config. `card` may be null. A
+// log without an event is a prediction where there is a config.
+LogDiagnosis diagnose(const LogSummary& log, const TorchMemory* memory, const Card* card);
 
-// n_embd that n_head does not divide, with what would: kHeadsDoNotDivide. Nothing when it does, or
-// when one of them is out of its key's range.
-std::optional<Note> heads_note(std::int64_t n_embd, std::int64_t n_head);
-
-// Any of the pointers may be null: no log, no config, no card named.
-Diagnosis diagnose(const LogSummary* log, const TorchMemory* memory, const Card* card);
+// Before anything is run: what will happen on the card, nothing of that where it is null.
+Diagnosis predict(const TorchMemory& memory, const Card* card);
 
 }  // namespace snug

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "doctor/diagnosis/run.h"
+
 namespace snug {
 namespace {
 
@@ -50,15 +52,7 @@ int tier_of(const LogEvent& event) {
   return 11;
 }
 
-}  // namespace
-
-const LogEvent* decisive_event(const LogSummary& log) {
-  const auto first = std::min_element(
-      log.events.begin(), log.events.end(),
-      [](const LogEvent& a, const LogEvent& b) { return tier_of(a) < tier_of(b); });
-  return first == log.events.end() ? nullptr : &*first;
-}
-
+// See FailureEvidence::request.
 std::optional<LogAmount> sharpened_request(const LogSummary& log, const LogEvent& event) {
   std::optional<LogAmount> range = request_range(event);
   if (!range || event.kind != LogEventKind::kCudaOutOfMemory) return range;
@@ -74,6 +68,20 @@ std::optional<LogAmount> sharpened_request(const LogSummary& log, const LogEvent
     }
   }
   return range;
+}
+
+}  // namespace
+
+const LogEvent* decisive_event(const LogSummary& log) {
+  const auto first = std::min_element(
+      log.events.begin(), log.events.end(),
+      [](const LogEvent& a, const LogEvent& b) { return tier_of(a) < tier_of(b); });
+  return first == log.events.end() ? nullptr : &*first;
+}
+
+FailureEvidence evidence_of(const LogSummary& log, const LogEvent& event, const Card* card) {
+  return {log, event, sharpened_request(log, event), moment_of(log.facts, event),
+          account_of(event, card, shows_ddp(log.facts))};
 }
 
 }  // namespace snug

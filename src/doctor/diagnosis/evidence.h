@@ -1,12 +1,24 @@
-// Of all that a log reports, the one event that ended the run.
+// Evidence: what a log tells of the failure that ended its run, worked out once. All that concludes
+// from a log (candidates, cause, notes) takes it from here.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
+#include "doctor/diagnosis/account.h"
+#include "doctor/diagnosis/moment.h"
 #include "doctor/log/summary.h"
 
 namespace snug {
+
+struct FailureEvidence {
+  const LogSummary& log;
+  const LogEvent& event;  // of `log`, the one that ended the run
+  // The bytes that the program asked for: request_range(), made narrower by the allocator's
+  // byte-exact warnings about the same request. Nothing: the message has no amount.
+  std::optional<LogAmount> request;
+  LogMoment moment;
+  CardAccount account;
+};
 
 // The first out-of-memory with amounts; else one without, or a kernel's assertion, from which
 // follows what libraries and the driver say; else the host's; else what is not about memory. Errors
@@ -14,16 +26,7 @@ namespace snug {
 // still. Null when the log has no event.
 const LogEvent* decisive_event(const LogSummary& log);
 
-// The bytes that the program asked for: request_range(), made narrower by the allocator's
-// byte-exact warnings about the same request.
-std::optional<LogAmount> sharpened_request(const LogSummary& log, const LogEvent& event);
-
-// Middle of a printed amount: what was printed.
-inline std::int64_t middle(const LogAmount& amount) {
-  return amount.low_bytes + (amount.high_bytes - amount.low_bytes) / 2;
-}
-inline std::optional<std::int64_t> middle(const std::optional<LogAmount>& amount) {
-  return amount ? std::optional(middle(*amount)) : std::nullopt;
-}
+// `event` is one of `log`, which must outlive the result. `card` may be null.
+FailureEvidence evidence_of(const LogSummary& log, const LogEvent& event, const Card* card);
 
 }  // namespace snug

@@ -9,6 +9,7 @@
 
 #include "config/config.h"
 #include "doctor/diagnosis/diagnosis.h"
+#include "doctor/diagnosis/run.h"
 #include "doctor/log/for_test.h"
 
 namespace snug {
@@ -30,11 +31,16 @@ inline TorchMemory memory_of(std::string_view settings, const LogSummary* log = 
   return torch_memory(torch_run_of(config.values, vocabulary, log));
 }
 
-inline Diagnosis diagnose_text(std::string_view log_text, std::string_view settings = "") {
+// With the run that goes with the text.
+inline LogDiagnosis match_text(std::string_view log_text, std::string_view settings) {
   const LogSummary log = read_text(log_text);
-  if (settings.empty()) return diagnose(&log, nullptr, nullptr);
+  if (settings.empty()) return diagnose(log, nullptr, nullptr);
   const TorchMemory memory = memory_of(settings, &log);
-  return diagnose(&log, &memory, nullptr);
+  return diagnose(log, &memory, nullptr);
+}
+
+inline Diagnosis diagnose_text(std::string_view log_text, std::string_view settings = "") {
+  return match_text(log_text, settings).diagnosis;
 }
 
 // The older wording: "394.00 MiB", "15.78 GiB", "5.17 GiB", "8.68 GiB", "5.25 GiB".

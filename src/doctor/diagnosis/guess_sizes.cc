@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 
 #include "doctor/diagnosis/common_models.h"
 
@@ -10,10 +11,30 @@ namespace {
 
 constexpr std::int64_t kMaxBatch = 1024;
 
+std::int64_t whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// Factors of a guess's weight. A size that the log mentions makes a guess with it likely and one
+// without it unlikely.
+double agreement(std::int64_t mentioned, std::int64_t size) {
+  if (mentioned <= 0) return 1;
+  return mentioned == size ? 8 : 0.2;
+}
+
+double prior_of_batch(std::int64_t batch) {
+  if (std::has_single_bit(static_cast<std::uint64_t>(batch))) return batch <= 64 ? 1 : 0.3;
+  if (batch == 12) return 0.6;  // nanoGPT's
+  if (batch % 2 == 0 && batch <= 64) return 0.3;
+  return batch <= 10 ? 0.25 : 0.05;
+}
+
 class SizeSearch {
  public:
-  SizeSearch(const GuessClues& evidence, const LogAmount& request)
-      : evidence_(evidence), request_(request) {}
+  SizeSearch(const GuessClues& clues, const LogAmount& request)
+      : clues_(clues), request_(request) {}
 
   std::vector<SizeGuess> run();
 
@@ -34,13 +55,13 @@ class SizeSearch {
   double weight_of(const Batches& batches, std::int64_t batch, const CommonSize& size) const;
   // The part of the model that the traceback names makes its tensors likely and others unlikely.
   double hint_of(CommonTensor tensor) const {
-    const TensorHint hint = evidence_.moment.hint;
+    const TensorHint hint = clues_.moment.hint;
     if (hint == TensorHint::kNone) return 1;
     return goes_with(tensor, hint) ? 3 : 0.05;
   }
-  double age_factor(bool is_old) const { return evidence_.is_old && !is_old ? 0.2 : 1; }
+  double age_factor(bool is_old) const { return clues_.is_old && !is_old ? 0.2 : 1; }
 
-  const GuessClues& evidence_;
+  const GuessClues& clues_;
   LogAmount request_;
   std::vector<SizeGuess> found_;
 };
@@ -52,7 +73,7 @@ void SizeSearch::add(SizeGuess guess) {
   // What fills the request to the byte is seldom chance.
   if (guess.bytes == request_.high_bytes) guess.weight *= 1.5;
   // Half precision was rare then.
-  if (guess.element_bytes == 2 && evidence_.is_old) guess.weight *= 0.3;
+  if (guess.element_bytes == 2 && clues_.is_old) guess.weight *= 0.3;
   found_.push_back(guess);
 }
 
@@ -73,8 +94,8 @@ double SizeSearch::weight_of(const Batches& batches, std::int64_t batch,
   const double surprise = is_power ? 1 : std::min(1.0, unit / (8 * width));
   const bool is_unusual = size.tokens != 0 && size.tokens != tokens;
   return size.prior * batches.length.prior * (is_unusual ? 0.4 : 1) * age_factor(size.is_old) *
-         prior_of_batch(batch) * surprise * agreement(evidence_.batch, batch) *
-         agreement(evidence_.length, tokens);
+         prior_of_batch(batch) * surprise * agreement(clues_.batch, batch) *
+         agreement(clues_.length, tokens);
 }
 
 // Hugging Face drops the last position before the loss.
@@ -82,7 +103,7 @@ void SizeSearch::read_logits(const Batches& batches) {
   const double hint = hint_of(CommonTensor::kLogits);
   const std::int64_t length = batches.length.tokens, element_bytes = batches.element_bytes;
   for (const CommonSize& v : common_vocabularies()) {
-    const double vocabulary = agreement(evidence_.vocabulary, v.size);
+    const double vocabulary = agreement(clues_.vocabulary, v.size);
     for (const std::int64_t tokens : {length, length - 1}) {
       const double whole = tokens == length ? 1 : 0.4;
       for_batches(tokens * v.size * element_bytes, [&](std::int64_t batch) {
@@ -94,12 +115,11 @@ void SizeSearch::read_logits(const Batches& batches) {
 }
 
 void SizeSearch::read_attention(const Batches& batches) {
-  const double without_flash =
-      evidence_.is_old ? 1.0 : 0.4;  // flash attention keeps no such tensor
+  const double without_flash = clues_.is_old ? 1.0 : 0.4;  // flash attention keeps no such tensor
   const double hint = hint_of(CommonTensor::kAttention);
   const std::int64_t tokens = batches.length.tokens, element_bytes = batches.element_bytes;
   for (const CommonSize& h : common_head_counts()) {
-    const double heads = agreement(evidence_.heads, h.size);
+    const double heads = agreement(clues_.heads, h.size);
     for_batches(h.size * tokens * tokens * element_bytes, [&](std::int64_t batch) {
       const double weight = without_flash * weight_of(batches, batch, h) * heads * hint;
       add({CommonTensor::kAttention,
@@ -114,7 +134,7 @@ void SizeSearch::read_attention(const Batches& batches) {
 
 void SizeSearch::read_mlp(const Batches& batches) {
   // Activations of newer runs are mostly autocast's.
-  const double full = !evidence_.is_old && batches.element_bytes == 4 ? 0.6 : 1;
+  const double full = !clues_.is_old && batches.element_bytes == 4 ? 0.6 : 1;
   const double hint = hint_of(CommonTensor::kMlp);
   const std::int64_t tokens = batches.length.tokens, element_bytes = batches.element_bytes;
   for (const CommonSize& f : common_hidden_widths()) {
@@ -131,7 +151,7 @@ void SizeSearch::read_weights(std::int64_t element_bytes) {
   for (const CommonModel& m : common_models()) {
     // The weights stand before anything else does.
     const bool is_too_big =
-        evidence_.allocated_bytes > 0 && evidence_.allocated_bytes < m.vocabulary * m.width;
+        clues_.allocated_bytes > 0 && clues_.allocated_bytes < m.vocabulary * m.width;
     const double weight = m.prior * hint * age_factor(m.is_old) * (is_too_big ? 0.05 : 1);
     add({CommonTensor::kEmbedding, {m.vocabulary, m.width}, element_bytes, 0, m.name, weight});
     // Quantised models are unpacked one matrix at a time.
@@ -155,6 +175,36 @@ std::vector<SizeGuess> SizeSearch::run() {
 
 }  // namespace
 
+GuessClues guess_clues(const FailureEvidence& evidence) {
+  const LogEvent& event = evidence.event;
+  const LogFacts& facts = evidence.log.facts;
+  GuessClues result;
+  for (const LogSetting& setting : facts.settings) {
+    const std::string_view key = setting.key;
+    const std::int64_t value = whole_number(setting.value);
+    if (key.ends_with("batch_size") || key.ends_with("batch-size")) result.batch = value;
+    if (key == "block_size" || key == "n_ctx" || key.starts_with("max_seq") || key == "seq_len") {
+      result.length = value;
+    }
+    if (key == "vocab_size") result.vocabulary = value;
+    if (key == "n_head" || key == "num_attention_heads") result.heads = value;
+    if (key == "dtype") result.dtype = setting.value;
+  }
+  if (facts.vocab_size) result.vocabulary = *facts.vocab_size;
+  result.moment = evidence.moment;
+  // PyTorch had no class for this exception yet.
+  result.is_old = event.wording == LogWording::kCached ||
+                  (event.wording == LogWording::kReserved && event.exception == "RuntimeError");
+  if (event.allocated) result.allocated_bytes = event.allocated->high_bytes;
+  return result;
+}
+
+std::string_view half_dtype(const GuessClues& clues) {
+  if (clues.dtype.find("bf") != std::string::npos) return "bfloat16";
+  if (clues.dtype.find("16") != std::string::npos) return "float16";
+  return clues.is_old ? "float16" : "bfloat16";
+}
+
 bool goes_with(CommonTensor tensor, TensorHint hint) noexcept {
   switch (tensor) {
     case CommonTensor::kLogits:
@@ -172,8 +222,8 @@ bool goes_with(CommonTensor tensor, TensorHint hint) noexcept {
   return false;
 }
 
-std::vector<SizeGuess> size_guesses(const GuessClues& evidence, const LogAmount& request) {
-  return SizeSearch(evidence, request).run();
+std::vector<SizeGuess> size_guesses(const GuessClues& clues, const LogAmount& request) {
+  return SizeSearch(clues, request).run();
 }
 
 }  // namespace snug

@@ -3,20 +3,36 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "doctor/diagnosis/common_models.h"
-#include "doctor/diagnosis/guess_clues.h"
+#include "doctor/diagnosis/evidence.h"
 
 namespace snug {
+
+// What a log tells about which sizes are likely.
+struct GuessClues {
+  // Sizes that the log itself mentions; 0: not.
+  std::int64_t batch = 0, length = 0, vocabulary = 0, heads = 0;
+  std::string dtype;
+  LogMoment moment;
+  bool is_old = false;               // before 2023
+  std::int64_t allocated_bytes = 0;  // when it failed; 0: not known
+};
+
+GuessClues guess_clues(const FailureEvidence& evidence);
+
+// Of half precision, where the log does not name it.
+std::string_view half_dtype(const GuessClues& clues);
 
 // The traceback's hint can be about such a tensor.
 bool goes_with(CommonTensor tensor, TensorHint hint) noexcept;
 
 struct SizeGuess {
   CommonTensor tensor = CommonTensor::kLogits;
-  std::array<std::int64_t, 4> dims{};  // 0 behind the last
+  std::array<std::int64_t, 4> dims{};  // 0 after the last
   std::int64_t element_bytes = 0;      // 4, or 2 for half precision
   std::int64_t bytes = 0;
   std::string_view model;
@@ -24,6 +40,6 @@ struct SizeGuess {
 };
 
 // In no order. At most a few ten thousand where `request` is no wider than a twentieth of itself.
-std::vector<SizeGuess> size_guesses(const GuessClues& evidence, const LogAmount& request);
+std::vector<SizeGuess> size_guesses(const GuessClues& clues, const LogAmount& request);
 
 }  // namespace snug

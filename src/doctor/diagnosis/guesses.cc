@@ -14,7 +14,7 @@ namespace snug {
 namespace {
 
 // Below this every model has tensors of any size.
-constexpr std::int64_t kLeastBytes = 20 * kMiB;
+constexpr std::int64_t kMinBytes = 20 * kMiB;
 constexpr double kAllGuesses = 0.8;
 // Weight of what is not in the tables.
 constexpr double kSomethingElse = 0.3;
@@ -43,18 +43,18 @@ bool is_heavier(const SizeGuess& a, const SizeGuess& b) { return a.weight > b.we
 std::vector<Merged> merge_splits(const std::vector<SizeGuess>& guesses) {
   constexpr std::size_t kMaxOtherSplits = 2;
   using Key = std::tuple<CommonTensor, std::int64_t, std::int64_t, std::array<std::int64_t, 4>>;
-  std::map<Key, std::size_t> places;
+  std::map<Key, std::size_t> indices;  // in `merged`
   std::vector<Merged> merged;
   for (const SizeGuess& guess : guesses) {
     std::array<std::int64_t, 4> dims = guess.dims;
     if (has_batch_and_tokens(guess.tensor)) dims[0] = dims[1] = 0;
-    const auto [place, is_new] = places.try_emplace(
+    const auto [index, is_new] = indices.try_emplace(
         Key{guess.tensor, guess.element_bytes, guess.bytes, dims}, merged.size());
     if (is_new) {
       merged.push_back({guess, {}});
       continue;
     }
-    Merged& same = merged[place->second];
+    Merged& same = merged[index->second];
     same.guess.weight += guess.weight / 2;
     const bool is_split = same.guess.dims != guess.dims;
     if (is_split && same.other_splits.size() < kMaxOtherSplits) {
@@ -87,14 +87,14 @@ std::string tensor_name(const SizeGuess& guess, const LogMoment& moment) {
   return {};
 }
 
-Candidate candidate_of(const Merged& merged, const GuessClues& evidence) {
+Candidate candidate_of(const Merged& merged, const GuessClues& clues) {
   const SizeGuess& guess = merged.guess;
   Candidate candidate;
-  candidate.tensor = candidate.label = tensor_name(guess, evidence.moment);
+  candidate.tensor = candidate.label = tensor_name(guess, clues.moment);
   candidate.shape.assign(guess.dims.begin(), std::find(guess.dims.begin(), guess.dims.end(), 0));
-  candidate.dtype = guess.element_bytes == 4 ? "float32" : half_dtype(evidence);
+  candidate.dtype = guess.element_bytes == 4 ? "float32" : half_dtype(clues);
   candidate.bytes = guess.bytes;
-  candidate.phase = evidence.moment.only_phase();
+  candidate.phase = clues.moment.only_phase();
   candidate.evidence = Evidence::kGuess;
   candidate.guess = TensorGuess{guess.tensor, {}, guess.model};
   for (const SizeGuess& split : merged.other_splits) {
@@ -125,13 +125,13 @@ Shares shares_of(const std::vector<Merged>& merged, TensorHint hint) {
 
 }  // namespace
 
-std::vector<Candidate> guesses_of(const LogSummary& log, const LogEvent& event,
-                                  const LogAmount& request) {
+std::vector<Candidate> guesses_of(const FailureEvidence& evidence) {
+  const LogAmount& request = *evidence.request;
   constexpr double kNegligible = 0.01;
-  if (request.high_bytes <= kLeastBytes || is_wide(request)) return {};
-  const GuessClues evidence = guess_clues(log, event);
-  const TensorHint hint = evidence.moment.hint;
-  std::vector<SizeGuess> guesses = size_guesses(evidence, request);
+  if (request.high_bytes <= kMinBytes || is_wide(request)) return {};
+  const GuessClues clues = guess_clues(evidence);
+  const TensorHint hint = clues.moment.hint;
+  std::vector<SizeGuess> guesses = size_guesses(clues, request);
   std::stable_sort(guesses.begin(), guesses.end(), is_heavier);
   const std::vector<Merged> merged = merge_splits(guesses);
   const Shares shares = shares_of(merged, hint);
@@ -140,7 +140,7 @@ std::vector<Candidate> guesses_of(const LogSummary& log, const LogEvent& event,
     const bool is_of_frame = hint != TensorHint::kNone && goes_with(m.guess.tensor, hint);
     const double confidence = m.guess.weight * (is_of_frame ? shares.of_frame : shares.of_others);
     if (confidence < kNegligible) continue;
-    result.push_back(candidate_of(m, evidence));
+    result.push_back(candidate_of(m, clues));
     result.back().confidence = confidence;
     if (is_of_frame) result.back().evidence = Evidence::kSizeAndFrame;
   }

@@ -3,15 +3,14 @@
 
 #include <vector>
 
-#include "doctor/diagnosis/diagnosis.h"
-#include "doctor/diagnosis/moment.h"
+#include "doctor/diagnosis/candidate.h"
+#include "doctor/diagnosis/evidence.h"
 
 namespace snug {
 
-// Most likely first, each at least 1%; their confidence sums to less than 1. One that goes with the
-// line of the traceback is Evidence::kSizeAndFrame. Empty when no common model has such a tensor,
-// or when nearly every one does (a few MiB).
-std::vector<Candidate> guesses_of(const LogSummary& log, const LogEvent& event,
-                                  const LogAmount& request);
+// Of evidence.request, which must be there. Most likely first, each at least 1%; their confidence
+// sums to less than 1. One that goes with the line of the traceback is Evidence::kSizeAndFrame.
+// Empty when no common model has such a tensor, or when nearly every one does (a few MiB).
+std::vector<Candidate> guesses_of(const FailureEvidence& evidence);
 
 }  // namespace snug

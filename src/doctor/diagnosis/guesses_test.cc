@@ -133,7 +133,7 @@ TEST(DiagnosisGuesses, AnyNumbers) {
             ? old_message(amount(), amount(), amount(), amount(), amount())
             : new_message(amount(), amount(), amount(), own_use(amount()), amount(), amount());
     const LogSummary log = read_text(text);
-    const Diagnosis diagnosis = diagnose(&log, i % 3 == 0 ? &memory : nullptr, nullptr);
+    const Diagnosis diagnosis = diagnose(log, i % 3 == 0 ? &memory : nullptr, nullptr).diagnosis;
     EXPECT_LE(total_confidence(diagnosis), 1.0) << text;
     EXPECT_LE(diagnosis.candidates.size(), 8U);
     for (const Candidate& candidate : diagnosis.candidates) {

@@ -1,11 +1,13 @@
+#include "doctor/diagnosis/log_notes.h"
+
 #include <algorithm>
+#include <variant>
 
 #include "base/bytes.h"
-#include "doctor/diagnosis/evidence.h"
-#include "doctor/diagnosis/moment.h"
-#include "doctor/diagnosis/note_makers.h"
+#include "config/fields.h"
+#include "config/head_sizes.h"
+#include "config/python/reader.h"
 #include "doctor/diagnosis/run.h"
-#include "doctor/log/notes.h"
 
 namespace snug {
 namespace {
@@ -15,8 +17,9 @@ std::string shown(const std::optional<LogAmount>& amount) {
 }
 
 // The request as printed against what it can stand for.
-void add_request_notes(const LogSummary& log, const LogEvent& event, std::vector<Note>& notes) {
-  const std::optional<LogAmount> range = sharpened_request(log, event);
+void add_request_notes(const FailureEvidence& evidence, std::vector<Note>& notes) {
+  const LogEvent& event = evidence.event;
+  const std::optional<LogAmount>& range = evidence.request;
   if (!range || range->is_exact()) return;
   const bool is_two_mib = range->high_bytes % (2 * kMiB) == 0;
   if (event.wording == LogWording::kCached && !is_two_mib) {
@@ -129,19 +132,24 @@ std::string card_without_bfloat16(const LogSummary* log, const Card* card) {
   return "";
 }
 
+// Within the limits of a key that holds a whole number.
+bool is_possible(std::string_view key, std::int64_t value) {
+  return find_field(key)->limit.allows(static_cast<double>(value));
+}
+
 }  // namespace
 
-void add_log_notes(const LogSummary& log, const LogEvent& event, const CardAccount& account,
-                   std::vector<Note>& notes) {
+void add_log_notes(const FailureEvidence& evidence, std::vector<Note>& notes) {
+  const LogEvent& event = evidence.event;
   add_kind_notes(event, notes);
   if (event.is_corrupt) notes.push_back({NoteId::kCorruptSize, {}});
   if (event.is_cut) notes.push_back({NoteId::kMessageCut, {}});
-  if (memory_of(event.kind) == LogMemory::kHost) add_host_notes(log, event, notes);
+  if (memory_of(event.kind) == LogMemory::kHost) add_host_notes(evidence.log, event, notes);
   if (memory_of(event.kind) != LogMemory::kCard) return;
-  if (moment_of(log, event).is_sampling) notes.push_back({NoteId::kSampling, {}});
-  add_request_notes(log, event, notes);
-  add_process_notes(event, account, notes);
-  add_limit_notes(log, event, notes);
+  if (evidence.moment.is_sampling) notes.push_back({NoteId::kSampling, {}});
+  add_request_notes(evidence, notes);
+  add_process_notes(event, evidence.account, notes);
+  add_limit_notes(evidence.log, event, notes);
 }
 
 void add_warning_notes(const LogSummary* log, const TorchMemory* memory, const Card* card,
@@ -161,6 +169,45 @@ void add_warning_notes(const LogSummary* log, const TorchMemory* memory, const C
   const std::string old_card = card_without_bfloat16(log, card);
   const bool wants = memory != nullptr && memory->run.compute == DType::kBF16;
   if (lacks || (wants && !old_card.empty())) notes.push_back({NoteId::kNoBfloat16, {old_card}});
+}
+
+std::optional<Note> heads_note(std::int64_t n_embd, std::int64_t n_head) {
+  if (!is_possible("n_embd", n_embd) || !is_possible("n_head", n_head)) return std::nullopt;
+  if (n_embd % n_head == 0) return std::nullopt;
+  return Note{NoteId::kHeadsDoNotDivide,
+              {std::to_string(n_embd), std::to_string(n_head),
+               std::to_string(nearest_divisor(n_embd, n_head)),
+               std::to_string(nearest_width(n_embd, n_head))}};
+}
+
+std::optional<Note> heads_note_of(const LogSummary& log, const LogEvent& event) {
+  const bool asserts =
+      std::any_of(event.frames.begin(), event.frames.end(), [](const LogFrame& frame) {
+        return frame.source.find("n_embd % config.n_head") != std::string::npos;
+      });
+  if (!asserts) return std::nullopt;
+  const Config defaults;
+  std::int64_t width = defaults.n_embd, heads = defaults.n_head;
+  for (const LogSetting& setting : log.facts.settings) {
+    if (setting.key != "n_embd" && setting.key != "n_head") continue;
+    const std::optional<Value> literal = read_literal(setting.value);
+    const std::int64_t* const value = literal ? std::get_if<std::int64_t>(&*literal) : nullptr;
+    if (value == nullptr || !is_possible(setting.key, *value)) continue;
+    (setting.key == "n_embd" ? width : heads) = *value;
+  }
+  return heads_note(width, heads);
+}
+
+std::string corrected_gradscaler(std::string line) {
+  constexpr std::string_view kOld = "torch.cuda.amp.GradScaler(";
+  const std::size_t at = line.find(kOld);
+  if (at == std::string::npos) return line;
+  const std::string_view rest = std::string_view(line).substr(at + kOld.size());
+  const std::size_t argument = std::min(rest.find_first_not_of(' '), rest.size());
+  const bool is_empty = rest.substr(argument).starts_with(')') || argument == rest.size();
+  line.replace(at, kOld.size(),
+               is_empty ? "torch.amp.GradScaler('cuda'" : "torch.amp.GradScaler('cuda', ");
+  return line;
 }
 
 }  // namespace snug

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "doctor/diagnosis/account.h"
 #include "doctor/diagnosis/run.h"
 
 namespace snug {
@@ -29,7 +28,7 @@ struct Row {
   std::int32_t best = 0;  // in TorchMemory::tensors
   double score = 0;
   double distance = 0;                                     // of allocated bytes, relative
-  std::set<std::pair<std::int32_t, std::int32_t>> places;  // layer, parameter
+  std::set<std::pair<std::int32_t, std::int32_t>> owners;  // layer, parameter
 };
 
 // Relative distance of a byte count from a printed amount, 0 within its rounding.
@@ -48,55 +47,46 @@ struct Trial {
   double score() const { return rows.empty() ? 0 : prior * rows.front().score; }
 };
 
-// What is known of the failure.
-struct Clues {
-  const LogEvent& event;
-  LogMoment moment;
-  LogAmount request;
-  std::int64_t limit_bytes = 0;  // what this process could have of the card; 0: not known
-};
-
-Clues clues_of(const LogSummary& log, const LogEvent& event, const LogAmount& request) {
-  Clues clues{event, moment_of(log, event), request, 0};
-  const CardAccount account = account_of(event, nullptr, shows_ddp(log.facts));
+// What this process could have of the card; 0: the message does not tell.
+std::int64_t limit_bytes_of(const CardAccount& account) {
   const bool over_capacity = account.capacity && account.allocated > account.capacity;
-  if (!account.capacity || over_capacity) return clues;
-  clues.limit_bytes =
-      account.free && account.allocated ? account.own_bytes() + *account.free : *account.capacity;
-  return clues;
+  if (!account.is_capacity_printed || over_capacity) return 0;
+  return account.free && account.allocated ? account.own_bytes() + *account.free
+                                           : *account.capacity;
 }
 
 // Could the run have come to a moment on whose way it needs so much? The model's own error and
 // what is held in pieces blur the limit.
-double reachability(const Clues& clues, const TorchMemory& memory, std::int64_t highest_before) {
-  if (clues.limit_bytes == 0) return 1;
-  const double excess =
-      static_cast<double>(highest_before) / static_cast<double>(clues.limit_bytes) - 1;
+double reachability(std::int64_t limit_bytes, const TorchMemory& memory,
+                    std::int64_t highest_before) {
+  if (limit_bytes == 0) return 1;
+  const double excess = static_cast<double>(highest_before) / static_cast<double>(limit_bytes) - 1;
   if (excess <= 0) return 1;
   const double ratio = excess / (memory.run.compiled ? 0.1 : 0.06);
   return std::max(0.02, 1 / (1 + ratio * ratio));
 }
 
-void find_rows(const Clues& clues, Trial& trial) {
+void find_rows(const FailureEvidence& evidence, Trial& trial) {
   using Key = std::tuple<std::string_view, std::string_view, std::int64_t, TorchDType, TorchPhase>;
   std::map<Key, Row> rows;
   const TorchMemory& memory = *trial.memory;
   const double scale = memory.run.compiled ? kCompiledScale : kEagerScale;
-  const std::optional<LogAmount>& allocated = clues.event.allocated;
+  const std::optional<LogAmount>& allocated = evidence.event.allocated;
+  const std::int64_t limit_bytes = limit_bytes_of(evidence.account);
   std::int64_t highest = 0;  // before the tensor
   for (std::size_t i = 0; i < memory.tensors.size(); ++i) {
     const TorchTensor& tensor = memory.tensors[i];
     const std::int64_t before = tensor.allocated_before_bytes;
     const std::int64_t highest_before =
         std::exchange(highest, std::max(highest, before + allocator_rounding(tensor.bytes)));
-    if (!clues.request.covers(tensor.bytes)) continue;
+    if (!evidence.request->covers(tensor.bytes)) continue;
     const double distance = allocated ? distance_from(*allocated, before) : 0;
-    const double least = clues.moment.phases != 0 ? kFarFromModel : 0;
-    const double nearness = std::max(least, 1 / (1 + distance / scale * distance / scale));
-    const double score =
-        plausibility(clues.moment, tensor) * reachability(clues, memory, highest_before) * nearness;
+    const double minimum = evidence.moment.phases != 0 ? kFarFromModel : 0;
+    const double nearness = std::max(minimum, 1 / (1 + distance / scale * distance / scale));
+    const double score = plausibility(evidence.moment, tensor) *
+                         reachability(limit_bytes, memory, highest_before) * nearness;
     Row& row = rows[{tensor.what, tensor.op, tensor.bytes, tensor.dtype, tensor.phase}];
-    row.places.insert({tensor.layer, tensor.parameter});
+    row.owners.insert({tensor.layer, tensor.parameter});
     if (score > row.score) {
       row.best = static_cast<std::int32_t>(i);
       row.score = score;
@@ -155,19 +145,19 @@ bool agree_in_shape(const Trial& trial) {
 }
 
 // How sure the best row can be, before it shares with others.
-double certainty(const Clues& clues, const Trial& trial) {
+double certainty(const FailureEvidence& evidence, const Trial& trial) {
   const double by_size = agree_in_shape(trial) ? 0.8 : 0.45;
   const double distance = trial.rows.front().distance;
-  if (!clues.event.allocated) return clues.moment.tells() ? 0.9 : 0.8;
+  if (!evidence.event.allocated) return evidence.moment.tells() ? 0.9 : 0.8;
   if (distance <= 0.005) return 0.97;
   if (distance <= 0.02) return 0.9;
   return distance <= 0.05 ? std::max(0.75, by_size) : by_size;
 }
 
-Evidence evidence_for(const Clues& clues, const Row& row, const TorchTensor& tensor) {
-  if (clues.event.allocated && row.distance <= 0.02) return Evidence::kSizeAndAllocated;
-  const bool goes_with = plausibility(clues.moment, tensor) > 0.5;
-  return clues.moment.tells() && goes_with ? Evidence::kSizeAndFrame : Evidence::kSizeOnly;
+Evidence evidence_for(const FailureEvidence& evidence, const Row& row, const TorchTensor& tensor) {
+  if (evidence.event.allocated && row.distance <= 0.02) return Evidence::kSizeAndAllocated;
+  const bool goes_with = plausibility(evidence.moment, tensor) > 0.5;
+  return evidence.moment.tells() && goes_with ? Evidence::kSizeAndFrame : Evidence::kSizeOnly;
 }
 
 // The operators of the loss head see rows of all sequences: (B*T, V), not (B, T, V).
@@ -191,20 +181,20 @@ Candidate candidate_of(const TorchMemory& memory, const TorchTensor& tensor) {
   return candidate;
 }
 
-std::vector<Candidate> candidates_of(const Clues& clues, const Trial& trial) {
+std::vector<Candidate> candidates_of(const FailureEvidence& evidence, const Trial& trial) {
   constexpr double kNegligible = 0.01;
   std::vector<Candidate> result;
   double total = 0;
   for (const Row& row : trial.rows) total += row.score;
   if (total <= 0) return result;
-  const double share = certainty(clues, trial) / total;
+  const double share = certainty(evidence, trial) / total;
   for (const Row& row : trial.rows) {
     if (!result.empty() && row.score * share < kNegligible) break;
     const TorchTensor& tensor = trial.memory->tensors[static_cast<std::size_t>(row.best)];
     Candidate candidate = candidate_of(*trial.memory, tensor);
-    candidate.count = static_cast<std::int32_t>(row.places.size());
+    candidate.count = static_cast<std::int32_t>(row.owners.size());
     candidate.confidence = row.score * share;
-    candidate.evidence = evidence_for(clues, row, tensor);
+    candidate.evidence = evidence_for(evidence, row, tensor);
     result.push_back(std::move(candidate));
   }
   return result;
@@ -212,25 +202,23 @@ std::vector<Candidate> candidates_of(const Clues& clues, const Trial& trial) {
 
 }  // namespace
 
-MatchResult match_tensors(const LogSummary& log, const LogEvent& event, const LogAmount& request,
-                          const TorchMemory& memory) {
-  const Clues clues = clues_of(log, event, request);
+TensorMatch match_tensors(const FailureEvidence& evidence, const TorchMemory& memory) {
   std::optional<TorchMemory> best_memory;
   Trial best{&memory, 1, {}};
-  find_rows(clues, best);
-  const auto runs = plausible_runs(memory.run, log);
+  find_rows(evidence, best);
+  const auto runs = plausible_runs(memory.run, evidence.log);
   const std::size_t count = memory.tensors.size() > kMaxTensorsToVary ? 1 : runs.size();
   for (std::size_t i = 1; i < count; ++i) {
     TorchMemory other = torch_memory(runs[i].first);
     Trial trial{&other, runs[i].second, {}};
-    find_rows(clues, trial);
+    find_rows(evidence, trial);
     if (trial.score() <= best.score()) continue;
     best_memory = std::move(other);
     best = std::move(trial);
     best.memory = &*best_memory;
   }
-  MatchResult result;
-  result.candidates = candidates_of(clues, best);
+  TensorMatch result;
+  result.candidates = candidates_of(evidence, best);
   result.alike_count = static_cast<int>(best.rows.size());
   result.memory = std::move(best_memory);
   return result;

@@ -1,8 +1,9 @@
+#include "doctor/diagnosis/model_notes.h"
+
 #include <algorithm>
 
 #include "base/bytes.h"
 #include "doctor/diagnosis/cause.h"
-#include "doctor/diagnosis/note_makers.h"
 
 namespace snug {
 namespace {

@@ -192,7 +192,7 @@ std::optional<TorchPhase> LogMoment::only_phase() const {
   return only;
 }
 
-LogMoment moment_of(const LogSummary& log, const LogEvent& event) {
+LogMoment moment_of(const LogFacts& facts, const LogEvent& event) {
   LogMoment moment;
   moment.is_sampling = samples(event.frames);
   if (!moment.is_sampling) moment.phases = phases_of(event.frames);
@@ -200,7 +200,6 @@ LogMoment moment_of(const LogSummary& log, const LogEvent& event) {
   if (!moment.is_sampling && moment.phases == 0 && is_of_forward(moment.hint)) {
     moment.phases = bit(TorchPhase::kForward) | kEvaluation;
   }
-  const LogFacts& facts = log.facts;
   moment.has_start =
       facts.parameter_count || facts.tokens_per_iteration || facts.decayed_parameter_count;
   moment.has_evaluated = facts.evaluation_count > 0;

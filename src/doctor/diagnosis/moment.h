@@ -40,7 +40,7 @@ struct LogMoment {
   std::optional<TorchPhase> only_phase() const;
 };
 
-LogMoment moment_of(const LogSummary& log, const LogEvent& event);
+LogMoment moment_of(const LogFacts& facts, const LogEvent& event);
 
 // How well a tensor of the modelled run goes with the moment, 0 to 1: a contradiction makes it
 // unlikely, never impossible, since logs are cut and mixed.

@@ -1,19 +1,17 @@
-// Shapes that a log prints: the strongest evidence there is.
+#include "doctor/diagnosis/printed_shape.h"
+
 #include <algorithm>
 #include <numeric>
-
-#include "doctor/diagnosis/evidence.h"
-#include "doctor/diagnosis/match.h"
 
 namespace snug {
 namespace {
 
 // The failing tensor's own shape, or another printed one that has the bytes of the request.
-const LogShape* telling_shape(const LogSummary& log, const LogEvent& event) {
-  if (event.shape) return &*event.shape;
-  const std::optional<LogAmount> request = sharpened_request(log, event);
+const LogShape* telling_shape(const FailureEvidence& evidence) {
+  if (evidence.event.shape) return &*evidence.event.shape;
+  const std::optional<LogAmount>& request = evidence.request;
   if (!request) return nullptr;
-  const auto& shapes = log.facts.shapes;
+  const auto& shapes = evidence.log.facts.shapes;
   const auto found = std::find_if(shapes.rbegin(), shapes.rend(), [&](const LogShape& shape) {
     const std::optional<std::int64_t> bytes = byte_count_of(shape);
     return bytes && request->covers(*bytes);
@@ -50,14 +48,14 @@ double nearness(const std::optional<std::int64_t>& held, const TorchTensor& tens
 }
 
 // Of equally likely ones the first that is made.
-const TorchTensor* tensor_like(const LogShape& shape, const LogMoment& moment,
-                               const LogEvent& event, const TorchMemory& memory) {
-  const std::optional<std::int64_t> held = held_bytes(event);
+const TorchTensor* tensor_like(const LogShape& shape, const FailureEvidence& evidence,
+                               const TorchMemory& memory) {
+  const std::optional<std::int64_t> held = held_bytes(evidence.event);
   const TorchTensor* best = nullptr;
   double best_score = 0;
   for (const TorchTensor& tensor : memory.tensors) {
     if (!is_view_of(shape, tensor)) continue;
-    const double score = plausibility(moment, tensor) * nearness(held, tensor);
+    const double score = plausibility(evidence.moment, tensor) * nearness(held, tensor);
     if (best != nullptr && score <= best_score) continue;
     best = &tensor;
     best_score = score;
@@ -67,10 +65,10 @@ const TorchTensor* tensor_like(const LogShape& shape, const LogMoment& moment,
 
 // Without a config: a last dimension that only a vocabulary has, a square that only attention has.
 std::string name_by_shape(const LogShape& shape, const LogMoment& moment) {
-  constexpr std::int64_t kLeastVocabulary = 20000;
+  constexpr std::int64_t kMinVocabulary = 20000;
   const std::size_t rank = shape.dims.size();
   const bool is_backward = moment.only_phase() == TorchPhase::kBackward;
-  if (rank >= 2 && shape.dims[rank - 1] >= kLeastVocabulary) {
+  if (rank >= 2 && shape.dims[rank - 1] >= kMinVocabulary) {
     return is_backward ? "gradient of logits" : "logits-sized buffer";
   }
   if (rank >= 3 && shape.dims[rank - 1] == shape.dims[rank - 2]) {
@@ -81,30 +79,29 @@ std::string name_by_shape(const LogShape& shape, const LogMoment& moment) {
 
 }  // namespace
 
-std::optional<Candidate> shape_candidate(const LogSummary& log, const LogEvent& event,
-                                         const TorchMemory* memory, bool& is_of_config) {
-  const LogShape* const shape = telling_shape(log, event);
-  is_of_config = false;
+std::optional<ShapeMatch> match_printed_shape(const FailureEvidence& evidence,
+                                              const TorchMemory* memory) {
+  const LogShape* const shape = telling_shape(evidence);
   if (shape == nullptr) return std::nullopt;
-  const LogMoment moment = moment_of(log, event);
-  Candidate candidate;
+  ShapeMatch match;
+  Candidate& candidate = match.candidate;
   candidate.shape = shape->dims;
   candidate.dtype = shape->dtype;
   candidate.bytes = byte_count_of(*shape).value_or(0);
-  candidate.phase = moment.only_phase();
+  candidate.phase = evidence.moment.only_phase();
   candidate.evidence = Evidence::kShapeInLog;
-  candidate.confidence = event.shape ? 0.99 : 0.9;
-  candidate.tensor = candidate.label = name_by_shape(*shape, moment);
-  if (memory == nullptr) return candidate;
-  if (const TorchTensor* const tensor = tensor_like(*shape, moment, event, *memory)) {
-    is_of_config = true;
+  candidate.confidence = evidence.event.shape ? 0.99 : 0.9;
+  candidate.tensor = candidate.label = name_by_shape(*shape, evidence.moment);
+  if (memory == nullptr) return match;
+  if (const TorchTensor* const tensor = tensor_like(*shape, evidence, *memory)) {
+    match.is_of_config = true;
     candidate.tensor = torch_tensor_name(*memory, *tensor);
     candidate.label = tensor->what;
     candidate.owner = torch_tensor_owner(*memory, *tensor);
     candidate.op = tensor->op;
     if (!candidate.phase) candidate.phase = tensor->phase;
   }
-  return candidate;
+  return match;
 }
 
 }  // namespace snug

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "doctor/diagnosis/for_test.h"
+#include "doctor/diagnosis/log_notes.h"
 
 namespace snug {
 namespace {
@@ -13,7 +14,7 @@ TEST(DiagnosisQuestion, BatchOf16On12GB) {
   for (const char* settings : {"batch_size=16 gradient_accumulation_steps=32",
                                "batch_size=16 gradient_accumulation_steps=32 compile=False"}) {
     const TorchMemory memory = memory_of(settings);
-    const Diagnosis diagnosis = diagnose(nullptr, &memory, &card);
+    const Diagnosis diagnosis = predict(memory, &card);
     EXPECT_EQ(diagnosis.cause, Cause::kCapacity) << settings;
     ASSERT_EQ(diagnosis.candidates.size(), 1U);
     EXPECT_EQ(diagnosis.candidates[0].shape.back(), 50304);
@@ -24,17 +25,17 @@ TEST(DiagnosisQuestion, BatchOf16On12GB) {
 
 TEST(DiagnosisQuestion, WhatFitsNeedsNoWords) {
   const TorchMemory memory = memory_of("batch_size=2 gradient_accumulation_steps=32");
-  const Diagnosis diagnosis = diagnose(nullptr, &memory, &card_named("rtx3060"));
+  const Diagnosis diagnosis = predict(memory, &card_named("rtx3060"));
   EXPECT_EQ(diagnosis.cause, Cause::kUnknown);
   EXPECT_TRUE(diagnosis.candidates.empty());
   EXPECT_TRUE(diagnosis.notes.empty());
-  EXPECT_EQ(diagnose(nullptr, &memory, nullptr).cause, Cause::kUnknown);
-  EXPECT_EQ(diagnose(nullptr, nullptr, nullptr).cause, Cause::kUnknown);
+  EXPECT_EQ(predict(memory, nullptr).cause, Cause::kUnknown);
+  EXPECT_EQ(diagnose(LogSummary{}, nullptr, nullptr).diagnosis.cause, Cause::kUnknown);
 }
 
 TEST(DiagnosisQuestion, StatesAloneArePredicted) {
   const TorchMemory memory = memory_of("init_from=gpt2-xl batch_size=1");
-  const Diagnosis diagnosis = diagnose(nullptr, &memory, &card_named("rtx3060"));
+  const Diagnosis diagnosis = predict(memory, &card_named("rtx3060"));
   EXPECT_EQ(diagnosis.cause, Cause::kStatesExceedCard);
   ASSERT_NE(find_note(diagnosis, NoteId::kStatesAlone), nullptr);
   EXPECT_EQ(find_note(diagnosis, NoteId::kStatesAlone)->arguments[0], "23.21 GiB");
@@ -66,15 +67,15 @@ TEST(DiagnosisQuestion, BatchOf64) {
 TEST(DiagnosisQuestion, FiguresAreOfTheMatchedRun) {
   const std::string log = new_message("6.14 GiB", "11.69 GiB", "2.68 GiB", own_use("7.04 GiB"),
                                       "6.78 GiB", "31.42 MiB");
-  const Diagnosis diagnosis = diagnose_text(log, "batch_size=64 compile=False");
-  ASSERT_TRUE(diagnosis.matched_run);
-  EXPECT_TRUE(diagnosis.matched_run->compiled);
-  EXPECT_EQ(diagnosis.worst_peak_bytes,
-            torch_memory(*diagnosis.matched_run).worst().allocated_bytes);
+  const auto [diagnosis, matched] = match_text(log, "batch_size=64 compile=False");
+  ASSERT_TRUE(matched);
+  EXPECT_TRUE(matched->run.compiled);
+  EXPECT_EQ(diagnosis.worst_peak_bytes, torch_memory(matched->run).worst().allocated_bytes);
+  EXPECT_EQ(matched->tensors.size(), torch_memory(matched->run).tensors.size());
   ASSERT_NE(find_note(diagnosis, NoteId::kMatchedRun), nullptr);
   EXPECT_EQ(find_note(diagnosis, NoteId::kMatchedRun)->arguments[0], "compile = True");
-  const Diagnosis as_given = diagnose_text(log, "batch_size=64");
-  EXPECT_FALSE(as_given.matched_run);
+  const auto [as_given, other] = match_text(log, "batch_size=64");
+  EXPECT_FALSE(other);
   EXPECT_EQ(find_note(as_given, NoteId::kMatchedRun), nullptr);
   EXPECT_EQ(as_given.worst_peak_bytes, diagnosis.worst_peak_bytes);
 }
@@ -85,11 +86,11 @@ TEST(DiagnosisQuestion, TheMatchedRunIsOneThatCanBe) {
       old_message("100.00 MiB", "23.68 GiB", "21.67 GiB", "85.06 MiB", "21.92 GiB");
   for (const char* settings : {"init_from=gpt2-xl batch_size=1", "init_from=gpt2-xl batch_size=2",
                                "init_from=gpt2-xl batch_size=4"}) {
-    const Diagnosis diagnosis = diagnose_text(log, settings);
-    if (!diagnosis.matched_run) continue;
-    EXPECT_TRUE(diagnosis.matched_run->flash || !diagnosis.matched_run->compiled) << settings;
+    const std::optional<TorchMemory> matched = match_text(log, settings).matched;
+    if (!matched) continue;
+    EXPECT_TRUE(matched->run.flash || !matched->run.compiled) << settings;
   }
-  EXPECT_TRUE(diagnose_text(log, "init_from=gpt2-xl batch_size=1").matched_run);
+  EXPECT_TRUE(match_text(log, "init_from=gpt2-xl batch_size=1").matched);
 }
 
 // Both figures of the note are those that were compared.
@@ -219,6 +220,21 @@ TEST(DiagnosisQuestion, AShapeIsOfTheMomentThatHeldAsMuch) {
   EXPECT_EQ(phase_at("77.00 GiB", "2.10 GiB", "1.60 GiB"), TorchPhase::kEvaluateFirst);
   const std::optional<TorchPhase> late = phase_at("69.00 GiB", "10.20 GiB", "9.70 GiB");
   EXPECT_TRUE(late == TorchPhase::kForward || late == TorchPhase::kBackward);
+}
+
+TEST(DiagnosisNotes, GradScalerGetsItsLineCorrected) {
+  const LogSummary summary = read_text(
+      "train.py:196: FutureWarning: `torch.cuda.amp.GradScaler(args...)` is deprecated. Please use "
+      "`torch.amp.GradScaler('cuda', args...)` instead.\n"
+      "  scaler = torch.cuda.amp.GradScaler(enabled=(dtype == 'float16'))\n");
+  ASSERT_EQ(summary.events.size(), 1U);
+  EXPECT_EQ(summary.events[0].kind, LogEventKind::kGradScalerDeprecated);
+  EXPECT_EQ(corrected_gradscaler(summary.events[0].detail),
+            "scaler = torch.amp.GradScaler('cuda', enabled=(dtype == 'float16'))");
+  EXPECT_EQ(corrected_gradscaler("s = torch.cuda.amp.GradScaler()"),
+            "s = torch.amp.GradScaler('cuda')");
+  EXPECT_EQ(corrected_gradscaler("x = 1"), "x = 1");
+  EXPECT_EQ(events_in("scaler = torch.cuda.amp.GradScaler(enabled=True)\n"), "");
 }
 
 }  // namespace

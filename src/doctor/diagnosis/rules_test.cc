@@ -179,7 +179,7 @@ TEST(DiagnosisRules, WarningsSharpenTheRequest) {
       "0 while trying to allocate 6593445888 bytes (free: 2877292544, total: 12552044544).\n{}",
       message));
   const auto width = [](const LogSummary& log) {
-    const LogAmount range = *sharpened_request(log, *decisive_event(log));
+    const LogAmount range = *evidence_of(log, *decisive_event(log), nullptr).request;
     EXPECT_TRUE(range.covers(std::int64_t{64} * 1024 * 50304 * 2));
     return range.high_bytes - range.low_bytes;
   };

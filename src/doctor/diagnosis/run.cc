@@ -4,7 +4,6 @@
 #include <charconv>
 #include <string_view>
 
-#include "doctor/diagnosis/diagnosis.h"
 #include "doctor/diagnosis/evidence.h"
 
 namespace snug {

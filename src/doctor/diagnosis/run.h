@@ -1,5 +1,5 @@
-// What a log tells of the program that wrote it: how old its PyTorch is, compiled or not, alone or
-// one of several.
+// The run that a log and a config describe together, and what a log tells of the program that wrote
+// it: how old its PyTorch is, compiled or not, alone or one of several.
 #pragma once
 
 #include <optional>
@@ -19,5 +19,10 @@ TorchTraits torch_traits_of(const LogSummary& log);
 
 // Signs of more than one training process: a launcher's command, ranks that write.
 bool shows_ddp(const LogFacts& facts);
+
+// The run that the log and the config describe together. What the log shows of the run that failed
+// (an override on its command line, "compiling the model...", slow attention, a resume, DDP, an old
+// wording) wins over the config.
+TorchRun torch_run_of(const Config& config, std::int64_t vocab_size, const LogSummary* log);
 
 }  // namespace snug

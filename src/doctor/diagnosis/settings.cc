@@ -1,4 +1,5 @@
-// The config that a log shows: nanoGPT's echo of it, the command line, its own lines.
+#include "doctor/diagnosis/settings.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 #include "config/fields.h"
 #include "config/python/reader.h"
 #include "config/source_file.h"
-#include "doctor/diagnosis/diagnosis.h"
+#include "model/model_spec.h"
 
 namespace snug {
 namespace {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "doctor/diagnosis/for_test.h"
+#include "doctor/diagnosis/settings.h"
 
 namespace snug {
 namespace {

@@ -23,7 +23,7 @@ struct ParsedAmount {
 // is no unit and the rule requires one.
 std::optional<ParsedAmount> parse_amount(std::string_view text, std::size_t at, UnitRule rule);
 
-// The whole number at `at`, commas between thousands allowed; moves `at` behind it. Nothing when no
+// The whole number at `at`, commas between thousands allowed; moves `at` after it. Nothing when no
 // digit is there or it does not fit.
 std::optional<std::int64_t> parse_count(std::string_view text, std::size_t& at);
 

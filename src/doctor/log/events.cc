@@ -40,7 +40,7 @@ bool is_secondary(std::string_view name, std::string_view text) {
   return false;
 }
 
-// "Killed" as shells print it: alone, or behind a job or process number and before the command.
+// "Killed" as shells print it: alone, or after a job or process number and before the command.
 bool is_killed_line(std::string_view text, std::size_t end) {
   constexpr std::string_view kWord = "Killed";
   const std::string_view word =
@@ -81,7 +81,7 @@ bool ends_traceback(LogEventKind kind) {
 }
 
 bool holds(const MessageText& message, PhraseCheck check) {
-  // Within this many folded characters behind the phrase.
+  // Within this many folded characters after the phrase.
   constexpr std::size_t kReach = 200;
   const std::string_view rest = message.text.substr(message.phrase_end);
   const std::string after = fold_text(rest).substr(0, kReach);

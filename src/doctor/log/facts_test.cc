@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "doctor/log/for_test.h"
-#include "doctor/log/notes.h"
 
 namespace snug {
 namespace {
@@ -151,21 +150,6 @@ TEST(LogFacts, ShapesAreKeptEvenWithoutAFailure) {
   EXPECT_EQ(byte_count_of(facts.shapes[0]), std::int64_t{12} * 1024 * 50304 * 4);
   EXPECT_EQ(byte_count_of(LogShape{{1LL << 40, 1LL << 40}, "float32", 1}), std::nullopt);
   EXPECT_EQ(byte_count_of(LogShape{{2}, "quaternion", 1}), std::nullopt);
-}
-
-TEST(LogNotes, GradScalerGetsItsLineCorrected) {
-  const LogSummary summary = read_text(
-      "train.py:196: FutureWarning: `torch.cuda.amp.GradScaler(args...)` is deprecated. Please use "
-      "`torch.amp.GradScaler('cuda', args...)` instead.\n"
-      "  scaler = torch.cuda.amp.GradScaler(enabled=(dtype == 'float16'))\n");
-  ASSERT_EQ(summary.events.size(), 1U);
-  EXPECT_EQ(summary.events[0].kind, LogEventKind::kGradScalerDeprecated);
-  EXPECT_EQ(corrected_gradscaler(summary.events[0].detail),
-            "scaler = torch.amp.GradScaler('cuda', enabled=(dtype == 'float16'))");
-  EXPECT_EQ(corrected_gradscaler("s = torch.cuda.amp.GradScaler()"),
-            "s = torch.amp.GradScaler('cuda')");
-  EXPECT_EQ(corrected_gradscaler("x = 1"), "x = 1");
-  EXPECT_EQ(events_in("scaler = torch.cuda.amp.GradScaler(enabled=True)\n"), "");
 }
 
 TEST(LogFacts, MultiprocessorsAndDtypes) {

@@ -126,7 +126,7 @@ class FieldReader {
     return found == kAfter.end() ? nullptr : &*found;
   }
 
-  // Reads what the number at `at` is; returns the position behind it, or kStop at the message's
+  // Reads what the number at `at` is; returns the position after it, or kStop at the message's
   // end.
   std::size_t read_at(std::size_t at) {
     const Label* before = label_before(at);

@@ -10,7 +10,7 @@ namespace snug {
 
 // Reads the amounts of the folded message `text` into the event, the device index and the pids too.
 // `from` is where to start and `phrase_end` where the message was recognised. Returns the position
-// behind the last thing read (at least phrase_end).
+// after the last thing read (at least phrase_end).
 std::size_t read_fields(std::string_view text, std::size_t from, std::size_t phrase_end,
                         LogEvent& event);
 

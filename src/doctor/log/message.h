@@ -12,7 +12,7 @@ struct MessageText {
   LogEventKind kind = LogEventKind::kOtherError;
   // The lines of the message and some after it, parted by '\n'.
   std::string_view text;
-  // Behind the phrase that gave the kind. Amounts are taken from the start of the text to where the
+  // After the phrase that gave the kind. Amounts are taken from the start of the text to where the
   // message ends: where an amount comes twice or none for a while.
   std::size_t phrase_end = 0;
 };

@@ -18,7 +18,7 @@ class PhraseAutomaton {
   // `phrases` are folded and not empty, at most 60 different characters and 65,535 in all together.
   explicit PhraseAutomaton(std::span<const std::string_view> phrases);
 
-  // Walks over `text` from `state` and calls on_hit(phrase index, offset behind its end) for each
+  // Walks over `text` from `state` and calls on_hit(phrase index, offset after its end) for each
   // phrase that ends in it; of those that end together only for the longest. Returns the state to
   // go on from with the text that follows.
   template <typename OnHit>

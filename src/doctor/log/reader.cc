@@ -1,16 +1,18 @@
 #include "doctor/log/reader.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 #include <utility>
 
-#include "doctor/log/cards.h"
 #include "doctor/log/events.h"
+#include "doctor/log/facts.h"
 #include "doctor/log/fold.h"
 #include "doctor/log/lines.h"
 #include "doctor/log/phrase_table.h"
 #include "doctor/log/phrases.h"
 #include "doctor/log/prefix.h"
-#include "doctor/log/progress.h"
 #include "doctor/log/settings.h"
 #include "doctor/log/shape.h"
 #include "doctor/log/traceback.h"
@@ -194,5 +196,16 @@ void Reader::read_evidence(const Hit& hit, const LogLine& line) {
 }  // namespace
 
 LogSummary read_log(std::istream& stream) { return Reader(stream).read(); }
+
+LogSummary read_log_file(const std::string& path) {
+  std::error_code none;
+  const std::filesystem::file_status status = std::filesystem::status(path, none);
+  if (!std::filesystem::exists(status)) throw LogError(LogProblem::kMissing, path);
+  if (std::filesystem::is_directory(status)) throw LogError(LogProblem::kIsFolder, path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw LogError(LogProblem::kCannotRead, path);
+  if (file.peek() == std::ifstream::traits_type::eof()) throw LogError(LogProblem::kEmpty, path);
+  return read_log(file);
+}
 
 }  // namespace snug

@@ -147,11 +147,11 @@ void SettingsReader::read_mention(const LogLine& line, std::size_t end) {
   const auto is_key = [](char c) { return is_word(c) || c == '-' || c == '.'; };
   std::size_t begin = std::min(end, text.size());
   if (begin > 0 && text[begin - 1] == '=') --begin;
-  std::size_t behind = begin;
+  std::size_t key_end = begin;
   while (begin > 0 && is_key(text[begin - 1])) --begin;
-  while (behind < text.size() && is_key(text[behind])) ++behind;
-  std::string_view key = text.substr(begin, behind - begin);
-  std::string_view rest = text.substr(behind);
+  while (key_end < text.size() && is_key(text[key_end])) ++key_end;
+  std::string_view key = text.substr(begin, key_end - begin);
+  std::string_view rest = text.substr(key_end);
   // Those are read as commands and overrides.
   if (key.starts_with("--") || text.starts_with("Overriding")) return;
   if (rest.starts_with('\'') || rest.starts_with('"')) rest.remove_prefix(1);

@@ -15,7 +15,7 @@ using namespace log_text;
 // No tensor of PyTorch has more; a longer list is no shape.
 constexpr std::size_t kMaxRank = 16;
 
-// The whole numbers of a list up to `close`; moves `at` behind it. Not parse_count: the commas here
+// The whole numbers of a list up to `close`; moves `at` after it. Not parse_count: the commas here
 // part dimensions, not thousands.
 std::optional<std::vector<std::int64_t>> parse_dims(std::string_view text, std::size_t& at,
                                                     char close) {

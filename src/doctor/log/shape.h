@@ -10,7 +10,7 @@
 namespace snug {
 
 // The shape in inductor's "buf0 = empty_strided_cuda((12, 1024, 50304), (51511296, 50304, 1),
-// torch.float32)", of a folded text that starts behind "empty_strided". Nothing while incomplete.
+// torch.float32)", of a folded text that starts after "empty_strided". Nothing while incomplete.
 std::optional<LogShape> shape_of_strided(std::string_view folded_text);
 
 // TensorFlow's "tensor with shape[1,12,1024,1024] and type float", numpy's "array with shape

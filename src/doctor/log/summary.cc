@@ -35,7 +35,7 @@ bool is_rounded(const LogEvent& event) {
 }
 
 // What rounds up to a multiple of `round` that prints so; nothing when no multiple does.
-std::optional<LogAmount> behind_rounding(const LogAmount& printed, std::int64_t round) {
+std::optional<LogAmount> before_rounding(const LogAmount& printed, std::int64_t round) {
   const std::int64_t first_multiple = std::max(align_up(printed.low_bytes, round), round);
   const std::int64_t last_multiple = printed.high_bytes / round * round;
   if (first_multiple > last_multiple) return std::nullopt;
@@ -51,9 +51,9 @@ std::optional<LogAmount> request_range(const LogEvent& event) {
   // Also what is over 18 MiB: one range has to hold both.
   if (printed.covers(kLargeSegmentBytes)) return LogAmount{kMiB + 1, kLargeSegmentBytes};
   // 1.2 and 1.3 have the old wording and the new rounding.
-  std::optional<LogAmount> range = behind_rounding(printed, kRoundBytes);
+  std::optional<LogAmount> range = before_rounding(printed, kRoundBytes);
   const bool is_old = event.wording == LogWording::kCached;
-  if (!range && is_old) range = behind_rounding(printed, kOldRoundBytes);
+  if (!range && is_old) range = before_rounding(printed, kOldRoundBytes);
   // Printed by an allocator that rounds otherwise: as it stands.
   return range ? range : event.request;
 }

@@ -24,6 +24,14 @@ struct LogAmount {
   bool operator==(const LogAmount&) const = default;
 };
 
+// Middle of a printed amount: what was printed.
+inline std::int64_t middle(const LogAmount& amount) {
+  return amount.low_bytes + (amount.high_bytes - amount.low_bytes) / 2;
+}
+inline std::optional<std::int64_t> middle(const std::optional<LogAmount>& amount) {
+  return amount ? std::optional(middle(*amount)) : std::nullopt;
+}
+
 enum class LogEventKind : std::uint8_t {
   // The card's memory.
   kCudaOutOfMemory,         // PyTorch's caching allocator or cudaMallocAsync
@@ -121,7 +129,7 @@ struct LogEvent {
   bool is_cut = false;           // the wording has more to say than is there
 };
 
-// The bytes the program asked for, behind a request as printed: PyTorch's allocator prints what it
+// The bytes the program asked for, for a request as printed: PyTorch's allocator prints what it
 // would take from the driver (rounded up), the others print the request.
 std::optional<LogAmount> request_range(const LogEvent& event);
 

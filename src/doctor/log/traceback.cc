@@ -40,7 +40,7 @@ std::int64_t take_number(std::string_view& text) {
   return number;
 }
 
-// `path", line 12, in name`, from behind the opening quote. Blanks may be missing where lines were
+// `path", line 12, in name`, from after the opening quote. Blanks may be missing where lines were
 // joined. Nothing while the name is missing.
 std::optional<LogFrame> parse_quoted(std::string_view head, bool needs_function) {
   const std::size_t quote = head.find('"');
@@ -62,7 +62,7 @@ std::optional<LogFrame> parse_quoted(std::string_view head, bool needs_function)
   return frame;
 }
 
-// "12], line 5", from behind "Cell In[".
+// "12], line 5", from after "Cell In[".
 std::optional<LogFrame> parse_cell(std::string_view text) {
   LogFrame frame;
   frame.file = "<cell>";

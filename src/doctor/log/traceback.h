@@ -22,7 +22,7 @@ class TracebackReader {
   // "Traceback (most recent call last)": a new one begins.
   void begin(const LogLine& line);
 
-  // The line may hold the head of a frame; `at` is behind the phrase that made it look so. True
+  // The line may hold the head of a frame; `at` is after the phrase that made it look so. True
   // when it does, or begins one.
   bool read_head(const LogLine& line, std::size_t at);
 

@@ -53,7 +53,7 @@ TorchAllocator::BlockId TorchAllocator::new_segment(std::int64_t bytes, bool sma
   return block;
 }
 
-// The lower `bytes` stay in `block`; the rest becomes a free block behind it.
+// The lower `bytes` stay in `block`; the rest becomes a free block after it.
 void TorchAllocator::split(BlockId block, std::int64_t bytes) {
   const BlockId rest = new_block();
   Block& low = blocks_[block];
@@ -96,7 +96,7 @@ void TorchAllocator::take_free(BlockId block) {
   pool(blocks_[block].small).erase({blocks_[block].bytes, blocks_[block].address, block});
 }
 
-// Joins the block behind `block` to it if that one is free.
+// Joins the block after `block` to it if that one is free.
 bool TorchAllocator::absorb_next(BlockId block) {
   const BlockId next = blocks_[block].next;
   if (next == kNone || !blocks_[next].free) return false;

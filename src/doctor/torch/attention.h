@@ -7,7 +7,7 @@
 
 namespace snug {
 
-// The kernel behind scaled_dot_product_attention, or nanoGPT's own products.
+// The kernel of scaled_dot_product_attention, or nanoGPT's own products.
 enum class TorchAttention {
   kFlash,      // half precision, head size up to 256; padded to a multiple of 8
   kEfficient,  // fp32 with a head size divisible by 4; half with one divisible by 8

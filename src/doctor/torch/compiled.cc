@@ -1,7 +1,5 @@
 #include "doctor/torch/compiled.h"
 
-#include "doctor/torch/labels.h"
-
 namespace snug {
 
 TorchRef TorchCompiledGpt::activation(std::string_view what, std::int64_t width, TorchDType dtype) {

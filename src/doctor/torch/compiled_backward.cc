@@ -1,6 +1,5 @@
 #include "doctor/torch/attention_kernels.h"
 #include "doctor/torch/compiled.h"
-#include "doctor/torch/labels.h"
 
 namespace snug {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "doctor/torch/labels.h"
-
 namespace snug {
 
 TorchRef TorchGpt::embed(const TorchRef& tokens, TorchGraph* graph, std::vector<TorchRef>& locals) {
@@ -46,7 +44,7 @@ TorchRef TorchGpt::attention_branch(std::int64_t layer, const TorchRef& input,
 }
 
 // A recomputation ends with the last tensor that backward needs: the input of the last product, or
-// dropout's mask behind it.
+// dropout's mask after it.
 TorchRef TorchGpt::mlp_branch(std::int64_t layer, const TorchRef& input, TorchBlockSaved* saved,
                               bool stops_early) {
   const TorchParameters& parameters = ops_.parameters();

@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "doctor/torch/gpt.h"
-#include "doctor/torch/labels.h"
 
 namespace snug {
 namespace {

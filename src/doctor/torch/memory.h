@@ -21,7 +21,7 @@ struct TorchRange {
   std::int64_t high_bytes = 0;
 };
 
-// The most that one part of the run has at once.
+// The maximum that one part of the run holds at once.
 struct TorchPeak {
   std::int64_t requested_bytes = 0;  // of tensors, unrounded
   std::int64_t allocated_bytes = 0;  // torch.cuda.max_memory_allocated()

@@ -1,7 +1,7 @@
 // A nanoGPT model as train.py sees it, whatever runs it: eager operators or compiled graphs.
 #pragma once
 
-#include "doctor/torch/tape.h"
+#include "doctor/torch/ops.h"
 
 namespace snug {
 
@@ -20,5 +20,17 @@ class TorchModel {
   // `gradient` is the loss's, a scalar. The parameters' gradients are accumulated.
   virtual void backward(TorchRef gradient) = 0;
 };
+
+// Names of the tensors around each linear op, shared by forward and backward.
+constexpr TorchLinearLabels kAttentionInLabels{"attn.c_attn input, cast", "attn.c_attn output",
+                                               "gradient of attn.c_attn input"};
+constexpr TorchLinearLabels kAttentionOutLabels{"attn.c_proj input, cast", "attn.c_proj output",
+                                                "gradient of attn.c_proj input"};
+constexpr TorchLinearLabels kMlpInLabels{"mlp.c_fc input, cast", "mlp.c_fc output (GELU input)",
+                                         "gradient of mlp.c_fc input"};
+constexpr TorchLinearLabels kMlpOutLabels{"mlp.c_proj input, cast", "mlp.c_proj output",
+                                          "gradient of mlp.c_proj input"};
+constexpr TorchLinearLabels kHeadLabels{"lm_head input, cast", "logits",
+                                        "gradient of lm_head input", TorchRole::kLoss};
 
 }  // namespace snug

@@ -1,9 +1,8 @@
 #include "doctor/torch/ops.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
-
-#include "doctor/torch/reduction.h"
 
 namespace snug {
 namespace {
@@ -12,6 +11,45 @@ namespace {
 constexpr std::int64_t kLtWorkspaceBytes = 1 * kMiB;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// The scratch of PyTorch's reductions over the outer dimension (ATen/native/cuda/Reduce.cuh).
+struct TorchReduction {
+  std::int64_t buffer_bytes = 0;  // partial sums between thread blocks; 0: none needed
+  std::int64_t semaphore_bytes = 0;
+};
+
+constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kMaxThreads = 512;
+constexpr std::int64_t kThreadsPerMultiprocessor = 1536;  // sm_86, sm_89
+constexpr std::int64_t kMinValuesPerThread = 16;
+constexpr std::int64_t kMaxValuesPerThread = 256;
+
+std::int64_t last_power_of_two(std::int64_t n) {
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
+}
+
+// A sum of `rows` rows into one of `columns` values, accumulated in fp32: setReduceConfig's
+// steps for a reduction that is not along the fastest dimension.
+TorchReduction torch_column_sum(std::int64_t rows, std::int64_t columns,
+                                std::int64_t multiprocessors) {
+  const std::int64_t vector = columns % 4 == 0 ? 4 : (columns % 2 == 0 ? 2 : 1);
+  const std::int64_t threads = kMaxThreads / vector;
+  const std::int64_t across = std::min(last_power_of_two(columns / vector), threads);
+  const std::int64_t down = std::min(last_power_of_two(rows), threads);
+  const std::int64_t height = std::min(down, threads / std::min(across, kWarp));
+  const std::int64_t width = std::min(across, threads / height);
+  if (rows < std::min(16 * height, kMaxValuesPerThread)) return {};  // a warp takes whole columns
+  const std::int64_t per_thread = ceil_div(rows, height);
+  const std::int64_t grid = ceil_div(columns / vector, width);
+  const std::int64_t target = multiprocessors * (kThreadsPerMultiprocessor / (width * height));
+  if (per_thread < kMaxValuesPerThread || grid > target) return {};
+  const std::int64_t blocks =
+      std::max(std::min(ceil_div(target, grid), ceil_div(per_thread, kMinValuesPerThread)),
+               ceil_div(per_thread, kMaxValuesPerThread));
+  if (blocks <= 1) return {};
+  const std::int64_t values = checked_mul(checked_mul(columns, blocks), width * vector);
+  return {checked_mul(values, 4), 4 * grid};
+}
 
 }  // namespace
 
@@ -78,7 +116,7 @@ TorchRef TorchOps::layer_norm(std::string_view what, const TorchRef& input,
 // (layer_norm_kernel.cu).
 std::vector<TorchRef> TorchOps::layer_norm_parameter_gradients(std::int32_t weight) {
   constexpr std::string_view kOp = "native_layer_norm_backward";
-  constexpr std::int64_t kManyRows = 65536, kBlock = 32, kMostBlocks = 32768;
+  constexpr std::int64_t kManyRows = 65536, kBlock = 32, kMaxBlocks = 32768;
   const std::int64_t rows = pass_.batch * pass_.block, columns = run_.n_embd;
   const std::int32_t count = run_.bias ? 2 : 1;
   const auto gradient = [&](std::int32_t i) {
@@ -89,7 +127,7 @@ std::vector<TorchRef> TorchOps::layer_norm_parameter_gradients(std::int32_t weig
   for (std::int32_t i = 0; i < count; ++i) gradients.push_back(gradient(i));
   if (rows <= kManyRows || columns / kBlock >= run_.multiprocessors / 2) return gradients;
   const std::int64_t blocks =
-      std::min(ceil_div(rows, kBlock), kMostBlocks / ceil_div(columns, kBlock));
+      std::min(ceil_div(rows, kBlock), kMaxBlocks / ceil_div(columns, kBlock));
   for (std::int32_t i = 0; i < count; ++i) {
     partial.push_back(
         temporary("layer norm's partial sums", kOp, {blocks, columns}, TorchDType::kF32));

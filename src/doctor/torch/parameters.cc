@@ -45,7 +45,7 @@ TorchRef TorchParameters::like(std::int32_t parameter, const TorchLabel& label, 
 void TorchParameters::allocate() {
   const Shape mask{1, 1, run_.block_size, run_.block_size};
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(model_.parameters.size()); ++i) {
-    // Module.to visits children first: an attention's own buffer comes behind its projections.
+    // Module.to visits children first: an attention's own buffer comes after its projections.
     if (!run_.flash && i >= 2 && i < final_norm()) {
       const std::int32_t of_block = (i - 2) % (weight_of(1, TorchModule::kLn1) - 2);
       if (of_block == weight_of(0, TorchModule::kLn2) - 2) {

@@ -106,7 +106,7 @@ TEST(MessagesTensors, EveryReadingHasAText) {
                            "optimizer.step()", "model.to(device)", "loss.backward()"}) {
     for (const char* request : {"148.00 MiB", "512.00 MiB", "86.00 MiB", "6.14 GiB", "2.00 MiB"}) {
       const LogSummary log = read_text(message(line, request));
-      for (const Candidate& candidate : diagnose(&log, nullptr, nullptr).candidates) {
+      for (const Candidate& candidate : diagnose(log, nullptr, nullptr).diagnosis.candidates) {
         EXPECT_EQ(candidate.tensor, candidate.label);
         expect_named(candidate.label, "");
       }

@@ -44,9 +44,9 @@ Character next_character(std::string_view text) {
     if ((byte(i) & 0xC0) != 0x80) return {kReplacement, 1};
     code = code << 6 | (byte(i) & 0x3F);
   }
-  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  constexpr char32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool valid =
-      code >= kLeast[length] && code <= 0x10FFFF && !(code >= 0xD800 && code <= 0xDFFF);
+      code >= kMin[length] && code <= 0x10FFFF && !(code >= 0xD800 && code <= 0xDFFF);
   return valid ? Character{code, length} : Character{kReplacement, 1};
 }
 

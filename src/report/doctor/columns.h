@@ -1,5 +1,5 @@
 // Text in terminal columns: Chinese and Japanese characters take two. Lines break at blanks and
-// between wide characters, but not before a closing mark or behind an opening one.
+// between wide characters, but not before a closing mark or after an opening one.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ std::size_t columns_of(std::string_view text);
 // text breaks too. At least one line.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
 
-// Blanks up to `columns`, behind or before the text.
+// Blanks up to `columns`, after or before the text.
 std::string left(std::string_view text, std::size_t columns);
 std::string right(std::string_view text, std::size_t columns);
 

@@ -166,12 +166,12 @@ std::string would_train(const DoctorReport& report, const Diagnosis& d) {
       report.card_bytes > 0 ? report.card_bytes : d.capacity_bytes.value_or(0);
   if (report.memory == nullptr || d.worst_peak_bytes <= 0 || capacity <= 0) return "";
   const TorchRange vram = torch_vram(*report.memory);
-  const std::int64_t least = d.worst_peak_bytes + report.memory->context_range.low_bytes;
-  const TextId answer = least > capacity             ? TextId::kTrainNo
+  const std::int64_t minimum = d.worst_peak_bytes + report.memory->context_range.low_bytes;
+  const TextId answer = minimum > capacity           ? TextId::kTrainNo
                         : vram.high_bytes > capacity ? TextId::kTrainTight
                                                      : TextId::kTrainYes;
   return text_in(report.language, answer,
-                 {range_text(report.language, std::min(least, vram.high_bytes), vram.high_bytes),
+                 {range_text(report.language, std::min(minimum, vram.high_bytes), vram.high_bytes),
                   format_bytes(capacity)});
 }
 

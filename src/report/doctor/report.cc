@@ -46,8 +46,8 @@ class TextWriter {
 };
 
 // What is free as "░░".
-std::string bar_of(const DoctorBar& row, std::int64_t most) {
-  const std::string full = bar(row.bytes, most, kBarCells);
+std::string bar_of(const DoctorBar& row, std::int64_t maximum) {
+  const std::string full = bar(row.bytes, maximum, kBarCells);
   if (!row.is_free) return full;
   std::string text;
   for (std::size_t i = 0; i < column_count(full); ++i) text += "░";
@@ -171,6 +171,17 @@ void TextWriter::operator()(const DoctorCode& block) {
 }
 
 }  // namespace
+
+DoctorReport doctor_report(const DoctorCase& c) {
+  DoctorReport report;
+  report.diagnosis = c.diagnosis;
+  report.prediction = c.prediction;
+  report.memory = c.memory ? &*c.memory : nullptr;
+  report.fixes = c.fixes ? &*c.fixes : nullptr;
+  report.card = c.card;
+  report.card_bytes = c.card_bytes;
+  return report;
+}
 
 std::string doctor_text(const DoctorReport& report) {
   const DoctorContent content = doctor_content(report);

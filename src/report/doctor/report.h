@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "doctor/diagnosis/diagnosis.h"
-#include "doctor/fixes/fixes.h"
-#include "fit/cards.h"
+#include "doctor/case.h"
 #include "report/catalogue/messages.h"
 
 namespace snug {
@@ -34,7 +32,7 @@ struct DoctorReport {
   bool explain = false;                // list what the figures take for granted
   std::string written;                 // the file that --write made; empty: none
   std::string not_written;             // why --write made none
-  std::vector<std::string> arguments;  // behind `snug doctor`, as typed
+  std::vector<std::string> arguments;  // after `snug doctor`, as typed
   bool color = false;
   Language language = Language::kEnglish;
 
@@ -43,6 +41,10 @@ struct DoctorReport {
     return diagnosis ? &*diagnosis : prediction ? &*prediction : nullptr;
   }
 };
+
+// What the case tells. It must outlive the report; what is Snug's own, the terminal's or the
+// reader's is the caller's to add.
+DoctorReport doctor_report(const DoctorCase& c);
 
 // The lines to change or type for a fix that no key makes; empty for the others.
 std::vector<std::string> fix_code(const DoctorReport& report, const TorchFix& fix);

@@ -1,0 +1,58 @@
+// The doctor as a library: from a log and a config to everything that is known of one case. Each
+// part is worked out once and passed on. Nothing here reads the terminal or says a sentence.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "doctor/diagnosis/diagnosis.h"
+#include "doctor/fixes/fixes.h"
+#include "doctor/log/summary.h"
+#include "doctor/torch/memory.h"
+#include "fit/cards.h"
+
+namespace snug {
+
+// How far a case is examined. Each step takes some ten times as long as the one before.
+enum class CaseDepth : std::uint8_t {
+  kDiagnosis,  // the log alone, without a model of its run
+  kModel,      // with the run that config and log describe
+  kFixes,
+};
+
+// Of nanoGPT's own data sets, and where nothing else is known: without a file of the data set.
+std::int64_t known_vocabulary(const Config& config);
+
+struct CaseInputs {
+  std::optional<LogSummary> log;
+  std::vector<std::string> config;  // config files and --key=value, as `plan` takes them
+  bool older_pytorch = false;
+  // The vocabulary's size of a resolved config; one that looks into the data set is the caller's.
+  std::function<std::int64_t(const Config&)> vocabulary_of = known_vocabulary;
+  CaseDepth depth = CaseDepth::kFixes;
+  std::int64_t max_layers = 0;  // of the run that is modelled; 0: all that it has
+};
+
+struct DoctorCase {
+  std::optional<LogSummary> log;
+  LoadedConfig config;  // with what the log shows
+  std::int64_t vocab_size = 0;
+  const Card* card = nullptr;
+  // Of the run that goes with the message; nothing: no config was given, and the log shows none.
+  std::optional<TorchMemory> memory;
+  std::optional<Diagnosis> diagnosis;
+  std::optional<Diagnosis> prediction;  // without a failure: on a named card, or beside a log
+  // What the card can give to one process, context included; 0: unknown.
+  std::int64_t card_bytes = 0;
+  std::optional<TorchFixes> fixes;
+};
+
+// Throws LogError for a log that says nothing, or shows no failure where there is no config either;
+// ConfigError for a config that no run can have.
+DoctorCase examine(CaseInputs inputs);
+
+}  // namespace snug

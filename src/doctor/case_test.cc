@@ -1,0 +1,79 @@
+// The doctor as a library: one case from texts to fixes.
+#include "doctor/case.h"
+
+#include <gtest/gtest.h>
+
+#include "doctor/diagnosis/for_test.h"
+#include "doctor/log/reader.h"
+
+namespace snug {
+namespace {
+
+CaseInputs inputs_of(std::string_view log, std::vector<std::string> config) {
+  CaseInputs inputs;
+  if (!log.empty()) inputs.log = read_text(log);
+  inputs.config = std::move(config);
+  return inputs;
+}
+
+LogProblem problem_of(CaseInputs inputs) {
+  try {
+    examine(std::move(inputs));
+  } catch (const LogError& error) {
+    return error.problem;
+  }
+  ADD_FAILURE() << "examined";
+  return LogProblem::kMissing;
+}
+
+std::string batch_of_64() {
+  return new_message("6.14 GiB", "11.69 GiB", "2.68 GiB", own_use("7.04 GiB"), "6.78 GiB",
+                     "31.42 MiB");
+}
+
+TEST(DoctorCase, LogsThatGiveNoAnswer) {
+  EXPECT_EQ(problem_of(inputs_of("hello\n", {})), LogProblem::kSaysNothing);
+  EXPECT_EQ(problem_of(inputs_of("lr=0.1\n", {})), LogProblem::kShowsNoFailure);
+  EXPECT_THROW(read_log_file("/nowhere/log.txt"), LogError);
+}
+
+// The message goes with a compiled run: model, config and fixes follow.
+TEST(DoctorCase, AllIsOfTheRunThatGoesWithTheMessage) {
+  CaseInputs inputs = inputs_of(batch_of_64(), {"--batch_size=64", "--compile=False"});
+  inputs.depth = CaseDepth::kModel;
+  const DoctorCase c = examine(std::move(inputs));
+  ASSERT_TRUE(c.memory && c.diagnosis);
+  EXPECT_TRUE(c.memory->run.compiled);
+  EXPECT_TRUE(c.config.values.compile);
+  EXPECT_EQ(c.diagnosis->worst_peak_bytes, c.memory->worst().allocated_bytes);
+  EXPECT_EQ(c.card_bytes, *c.diagnosis->capacity_bytes - *c.diagnosis->others_bytes);
+  EXPECT_FALSE(c.fixes);
+}
+
+TEST(DoctorCase, DepthAndLayersAreLimited) {
+  CaseInputs shallow = inputs_of(batch_of_64(), {"--batch_size=64"});
+  shallow.depth = CaseDepth::kDiagnosis;
+  const DoctorCase log_alone = examine(std::move(shallow));
+  EXPECT_TRUE(log_alone.diagnosis && !log_alone.memory && !log_alone.fixes);
+  CaseInputs flat = inputs_of("", {"--init_from=gpt2-xl", "--card=rtx3060"});
+  flat.max_layers = 2;
+  const DoctorCase small = examine(std::move(flat));
+  ASSERT_TRUE(small.memory && small.prediction && small.fixes);
+  EXPECT_EQ(small.memory->run.n_layer, 2);
+}
+
+TEST(DoctorCase, TheVocabularyIsTheCallers) {
+  CaseInputs inputs = inputs_of("", {"--n_layer=1", "--card=rtx3060"});
+  inputs.depth = CaseDepth::kModel;
+  inputs.vocabulary_of = [](const Config&) { return std::int64_t{1000}; };
+  EXPECT_EQ(examine(std::move(inputs)).memory->run.vocab_size, 1000);
+  Config config;
+  EXPECT_EQ(known_vocabulary(config), kPaddedGpt2Vocabulary);
+  config.dataset = "shakespeare_char";
+  EXPECT_EQ(known_vocabulary(config), 65);
+  config.vocab_size = 128;
+  EXPECT_EQ(known_vocabulary(config), 128);
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,17 @@
+// Notes on what the modelled run shows, and on myths that a failure touches.
+#pragma once
+
+#include <cstdint>
+
+#include "doctor/diagnosis/diagnosis.h"
+
+namespace snug {
+
+// `available`: what PyTorch can have of the card, 0 when not known. `log` may be null.
+void add_model_notes(const LogSummary* log, const TorchMemory& memory, std::int64_t available,
+                     Diagnosis& diagnosis);
+
+// At most three.
+void add_myths(const TorchMemory& memory, Diagnosis& diagnosis);
+
+}  // namespace snug

@@ -1,0 +1,13 @@
+// Why a log gives no answer, in the reader's language.
+#pragma once
+
+#include <string>
+
+#include "doctor/log/reader.h"
+#include "report/catalogue/messages.h"
+
+namespace snug {
+
+std::string log_error_text(Language language, const LogError& error);
+
+}  // namespace snug
