@@ -214,11 +214,13 @@ TEST(TorchMemory, ResumeDdpAndForeachAddCopiesOfTheWeights) {
 TEST(TorchMemory, MoreOfAnythingNeedsMore) {
   const TorchRun base = sized_torch_run(3, 4, 256, 128, 3000, 4);
   const auto needs = [](const TorchRun& run) { return torch_memory(run).worst().allocated_bytes; };
-  const std::int64_t least = needs(base);
-  for (std::int64_t TorchRun::*size :
-       {&TorchRun::n_layer, &TorchRun::n_embd, &TorchRun::vocab_size, &TorchRun::batch_size,
-        &TorchRun::block_size, &TorchRun::accumulation_steps}) {
-    std::int64_t before = least;
+  const std::int64_t minimum = needs(base);
+  using Size = std::int64_t TorchRun::*;
+  using Option = bool TorchRun::*;
+  for (const Size size : std::initializer_list<Size>{
+           &TorchRun::n_layer, &TorchRun::n_embd, &TorchRun::vocab_size, &TorchRun::batch_size,
+           &TorchRun::block_size, &TorchRun::accumulation_steps}) {
+    std::int64_t before = minimum;
     for (int doubling = 0; doubling < 3; ++doubling) {
       TorchRun larger = base;
       larger.*size <<= doubling + 1;
@@ -231,10 +233,11 @@ TEST(TorchMemory, MoreOfAnythingNeedsMore) {
       before = bytes;
     }
   }
-  for (bool TorchRun::*option : {&TorchRun::bias, &TorchRun::ddp, &TorchRun::resumed}) {
+  for (const Option option :
+       std::initializer_list<Option>{&TorchRun::bias, &TorchRun::ddp, &TorchRun::resumed}) {
     TorchRun with = base;
     with.*option = true;
-    EXPECT_GT(needs(with), least);
+    EXPECT_GT(needs(with), minimum);
   }
 }
 
