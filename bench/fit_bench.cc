@@ -9,9 +9,9 @@
 
 #include "../tests/engine_testing.h"
 #include "backend/cuda/cuda_target.h"
+#include "device/device.h"
 #include "fit/fixes.h"
 #include "fit/search.h"
-#include "train/device.h"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "backend/cuda/nvml.h"
-#include "cli/processes.h"
 #include "fit/cards.h"
-#include "train/host_memory.h"
+#include "machine/host_memory.h"
+#include "machine/processes.h"
 
 namespace snug {
 

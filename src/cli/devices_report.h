@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "backend/cpu/processor_facts.h"
 #include "cli/device_snapshot.h"
-#include "cli/processor_facts.h"
 
 namespace snug {
 

@@ -6,9 +6,9 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "cli/cli.h"
+#include "console/console.h"
 #include "data/prepare_char.h"
 #include "data/tales/tales.h"
-#include "train/console.h"
 
 namespace snug {
 namespace {

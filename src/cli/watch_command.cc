@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "cli/devices.h"
 #include "cli/watch_screen.h"
-#include "train/stop_signal.h"
+#include "console/stop_signal.h"
 
 namespace snug {
 namespace {

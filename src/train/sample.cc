@@ -8,13 +8,13 @@
 #include "base/error.h"
 #include "base/input_file.h"
 #include "checkpoint/checkpoint_store.h"
+#include "console/stop_signal.h"
 #include "data/char_tokenizer.h"
+#include "device/device.h"
+#include "machine/host_memory.h"
 #include "report/plan/refusal.h"
-#include "train/device.h"
 #include "train/generate.h"
-#include "train/host_memory.h"
 #include "train/start.h"
-#include "train/stop_signal.h"
 
 namespace snug {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "backend/cpu/gemm_peak.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "device/device.h"
 #include "report/plan/refusal.h"
-#include "train/device.h"
 #include "train/fitting.h"
-#include "train/gemm_peak.h"
 #include "train/metrics.h"
 #include "train/resume.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "config/config.h"
-#include "train/console.h"
+#include "console/console.h"
 #include "train/engine.h"
 #include "train/planning.h"
 #include "train/resume.h"

@@ -8,15 +8,15 @@
 #include <optional>
 #include <type_traits>
 
+#include "backend/cpu/gemm_peak.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "train/gemm_peak.h"
-#include "train/host_memory.h"
+#include "console/progress_line.h"
+#include "console/stop_signal.h"
+#include "machine/host_memory.h"
 #include "train/metrics.h"
-#include "train/progress_line.h"
 #include "train/schedule.h"
 #include "train/start.h"
-#include "train/stop_signal.h"
 
 namespace snug {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "config/config.h"
-#include "train/console.h"
+#include "console/console.h"
 
 namespace snug {
 

@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "cli/testing.h"
-#include "train/host_memory.h"
+#include "machine/host_memory.h"
 
 namespace snug {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/stop_signal.h"
+#include "console/stop_signal.h"
 
 #include <atomic>
 

@@ -1,4 +1,4 @@
-#include "train/progress_line.h"
+#include "console/progress_line.h"
 
 #include <gtest/gtest.h>
 

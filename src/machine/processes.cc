@@ -1,4 +1,4 @@
-#include "cli/processes.h"
+#include "machine/processes.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

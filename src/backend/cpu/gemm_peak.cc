@@ -1,4 +1,4 @@
-#include "train/gemm_peak.h"
+#include "backend/cpu/gemm_peak.h"
 
 #include <omp.h>
 

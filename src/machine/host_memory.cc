@@ -1,4 +1,4 @@
-#include "train/host_memory.h"
+#include "machine/host_memory.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "cli/processor_facts.h"
+#include "backend/cpu/processor_facts.h"
 
 #include <sched.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "train/console.h"
+#include "console/console.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>

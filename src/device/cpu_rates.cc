@@ -1,4 +1,4 @@
-#include "train/machine_rates.h"
+#include "device/cpu_rates.h"
 
 #include <algorithm>
 #include <chrono>

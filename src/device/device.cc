@@ -1,4 +1,4 @@
-#include "train/device.h"
+#include "device/device.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "config/fields.h"
 #include "config/pretrained.h"
-#include "train/host_memory.h"
-#include "train/machine_rates.h"
+#include "device/cpu_rates.h"
+#include "machine/host_memory.h"
 
 namespace snug {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/progress_line.h"
+#include "console/progress_line.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/bytes.h"
-#include "train/console.h"
+#include "console/console.h"
 
 namespace snug {
 namespace {
