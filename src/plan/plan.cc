@@ -90,7 +90,9 @@ std::int64_t most_live_bytes(const Program& program) {
   return most_live_bytes(program, live_blocks(program));
 }
 
-Plan make_plan(const Program& program) {
+namespace {
+
+Plan packed_plan(const Program& program) {
   const std::vector<Block> blocks = live_blocks(program);
   Plan plan;
   add_timeline(program, blocks, plan);
@@ -104,6 +106,16 @@ Plan make_plan(const Program& program) {
     }
   }
   place(program, blocks, pack(blocks, plan.lower_bound_bytes), plan);
+  return plan;
+}
+
+}  // namespace
+
+Plan make_plan(const Program& program) {
+  Plan plan = packed_plan(program);
+#ifndef NDEBUG
+  verify_plan(program, plan);
+#endif
   return plan;
 }
 

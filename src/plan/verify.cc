@@ -1,7 +1,8 @@
 // The plan's verifier: a sweep over steps that knows only lifetimes and offsets.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <iterator>
+#include <map>
 #include <vector>
 
 #include "base/error.h"
@@ -29,17 +30,31 @@ struct Range {
   const Block* block;
 };
 
-void check_step(const Program& program, std::vector<Range>& alive) {
-  std::sort(alive.begin(), alive.end(),
-            [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  for (std::size_t i = 1; i < alive.size(); ++i) {
-    if (alive[i].begin < alive[i - 1].end) {
-      throw InternalError(fmt::format("the plan puts '{}' and '{}' on the same bytes",
-                                      name_of_block(program, *alive[i - 1].block),
-                                      name_of_block(program, *alive[i].block)));
+// The ranges alive at one step, by where they begin. Those that are in do not overlap.
+class AliveRanges {
+ public:
+  explicit AliveRanges(const Program& program) : program_(program) {}
+
+  void add(const Range& range) {
+    const auto next = by_begin_.lower_bound(range.begin);
+    if (next != by_begin_.end() && next->second->begin < range.end) refuse(range, *next->second);
+    if (next != by_begin_.begin() && std::prev(next)->second->end > range.begin) {
+      refuse(*std::prev(next)->second, range);
     }
+    by_begin_.emplace_hint(next, range.begin, &range);
   }
-}
+  void remove(const Range& range) { by_begin_.erase(range.begin); }
+
+ private:
+  [[noreturn]] void refuse(const Range& a, const Range& b) const {
+    throw InternalError(fmt::format("the plan puts '{}' and '{}' on the same bytes",
+                                    name_of_block(program_, *a.block),
+                                    name_of_block(program_, *b.block)));
+  }
+
+  const Program& program_;
+  std::map<std::int64_t, const Range*> by_begin_;
+};
 
 }  // namespace
 
@@ -56,14 +71,18 @@ void verify_plan(const Program& program, const Plan& plan) {
       throw InternalError(fmt::format("the plan grants '{}' {} of {} bytes",
                                       name_of_block(program, block), bytes, block.bytes));
     }
-    ranges.push_back({begin, begin + bytes, &block});
+    if (bytes > 0) ranges.push_back({begin, begin + bytes, &block});
   }
-  for (std::int32_t step = 0; step < static_cast<std::int32_t>(plan.steps.size()); ++step) {
-    std::vector<Range> alive;
-    for (const Range& range : ranges) {
-      if (range.block->first <= step && step <= range.block->last) alive.push_back(range);
-    }
-    check_step(program, alive);
+  const auto steps = plan.steps.size();
+  std::vector<std::vector<const Range*>> first_at(steps), last_at(steps);
+  for (const Range& range : ranges) {
+    first_at[static_cast<std::size_t>(range.block->first)].push_back(&range);
+    last_at[static_cast<std::size_t>(range.block->last)].push_back(&range);
+  }
+  AliveRanges alive(program);
+  for (std::size_t step = 0; step < steps; ++step) {
+    for (const Range* range : first_at[step]) alive.add(*range);
+    for (const Range* range : last_at[step]) alive.remove(*range);
   }
 }
 
