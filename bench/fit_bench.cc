@@ -9,7 +9,7 @@
 
 #include "../tests/engine_testing.h"
 #include "backend/cuda/cuda_target.h"
-#include "device/device.h"
+#include "device/cpu_device.h"
 #include "fit/fixes.h"
 #include "fit/search.h"
 
@@ -51,9 +51,9 @@ const BenchShape kShapes[] = {
 };
 
 double predicted(const LoadedConfig& loaded) {
-  const PlannedDevice device = processor(loaded.values);
-  const Rates rates = device_rates(device, loaded.values, loaded.values.vocab_size);
-  return Planner(*device.target, loaded.values.vocab_size, rates).iteration_seconds(loaded.values);
+  const CpuDevice device(loaded.values);
+  const Rates rates = device.rates(loaded.values, loaded.values.vocab_size);
+  return Planner(device.target(), loaded.values.vocab_size, rates).iteration_seconds(loaded.values);
 }
 
 double measured(SmallRun& run, int iterations) {

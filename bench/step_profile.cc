@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
     total.calls += 1;
   };
   for (std::int64_t i = 0; i < 3; ++i) run.engine().step(i);
-  run.engine().executor().observe(
+  run.executor().observe(
       [&](const Phase& phase, const Op& op, std::int64_t first, std::int64_t end) {
         stop();
         current = fmt::format("{} {}", name_of(phase.kind), name_of(op.kind));

@@ -13,9 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/cpu_target.h"
+#include "backend/cpu/cpu_executor.h"
+#include "device/cpu_device.h"
+#include "train/checkpoint_list.h"
 #include "train/engine.h"
-#include "train/planning.h"
 
 namespace snug {
 
@@ -77,7 +78,8 @@ class SmallRun {
   // `tight`: ops are granted no more scratch than they booked.
   explicit SmallRun(const Config& config, std::int64_t token_count = 5000, bool tight = false)
       : config_(config),
-        plan_(plan_training(config, config.vocab_size, cpu::use_threads(config.threads))) {
+        device_(config),
+        plan_(plan_training(config, config.vocab_size, device_.target())) {
     if (tight) tighten_scratch();
     const TokenFileNeeds needs{config.vocab_size, config.block_size};
     for (const char* name : {"train.bin", "val.bin"}) {
@@ -85,27 +87,50 @@ class SmallRun {
     }
     train_ = std::make_unique<TokenFile>(folder_.path("train.bin"), needs);
     val_ = std::make_unique<TokenFile>(folder_.path("val.bin"), needs);
-    engine_ = std::make_unique<TrainingEngine>(config_, *plan_, *train_, *val_);
+    engine_ = std::make_unique<TrainingEngine>(config_, *plan_, device_, *train_, *val_);
     engine_->initialize();
   }
 
   TrainingEngine& engine() { return *engine_; }
+  // For tests that look inside a step.
+  cpu::CpuExecutor& executor() { return dynamic_cast<cpu::CpuExecutor&>(engine_->executor()); }
   const RunPlan& plan() const { return *plan_; }
 
   // Every byte of the weights and of the optimizer.
-  std::string bytes() const {
+  std::string bytes() {
     std::string all;
-    const CheckpointTensors tensors = engine_->checkpoint_tensors();
-    for (const auto& list : {tensors.weights, tensors.optimizer}) {
-      for (const NamedView& named : list) {
-        all.append(reinterpret_cast<const char*>(named.view.data),
-                   static_cast<std::size_t>(named.view.byte_count()));
-      }
-    }
+    const CheckpointList list(plan_->program);
+    run_transfer(engine_->executor(), plan_->program.phase(PhaseKind::kSave),
+                 [&](TensorBytes& bytes) {
+                   for (const auto& tensors : {list.weights(), list.optimizer()}) {
+                     for (const NamedTensor& tensor : tensors) append(tensor, bytes, all);
+                   }
+                 });
     return all;
   }
 
+  // Every element of the first weight.
+  void set_first_weight(float value) {
+    const NamedTensor first = CheckpointList(plan_->program).weights()[0];
+    run_transfer(engine_->executor(), plan_->program.phase(PhaseKind::kLoad),
+                 [&](TensorBytes& bytes) {
+                   for_each_piece(first.byte_count(), [&](std::int64_t at, std::int64_t count) {
+                     bytes.put(first.id, at, count, [&](std::span<std::byte> piece) {
+                       std::fill_n(reinterpret_cast<float*>(piece.data()),
+                                   piece.size() / sizeof(float), value);
+                     });
+                   });
+                 });
+  }
+
  private:
+  static void append(const NamedTensor& tensor, TensorBytes& bytes, std::string& all) {
+    for_each_piece(tensor.byte_count(), [&](std::int64_t at, std::int64_t count) {
+      const std::span<const std::byte> piece = bytes.get(tensor.id, at, count);
+      all.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    });
+  }
+
   void tighten_scratch() {
     for (std::size_t p = 0; p < plan_->program.phases.size(); ++p) {
       const std::vector<Op>& ops = plan_->program.phases[p].ops;
@@ -117,6 +142,7 @@ class SmallRun {
 
   Config config_;
   TemporaryFolder folder_;
+  CpuDevice device_;
   std::unique_ptr<RunPlan> plan_;
   std::unique_ptr<TokenFile> train_, val_;
   std::unique_ptr<TrainingEngine> engine_;

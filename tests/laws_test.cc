@@ -34,7 +34,7 @@ Trained train_a_little(const Config& config) {
 
 TEST(LawOne, PlannedBytesAreTheArenasBytes) {
   SmallRun run(small_config());
-  EXPECT_EQ(run.engine().executor().arena().byte_count(), run.plan().plan.arena_bytes);
+  EXPECT_EQ(run.executor().arena().byte_count(), run.plan().plan.arena_bytes);
   verify_plan(run.plan().program, run.plan().plan);
 }
 
@@ -47,7 +47,7 @@ TEST(LawOne, OpsWriteOnlyWhatTheyDeclare) {
   const Program& program = run.plan().program;
   const Plan& plan = run.plan().plan;
   const auto arena_bytes = static_cast<std::size_t>(plan.arena_bytes);
-  const std::byte* arena = run.engine().executor().arena().data();
+  const std::byte* arena = run.executor().arena().data();
   std::vector<std::byte> before(arena, arena + arena_bytes);
   const Phase* last_phase = nullptr;
   const Op* last_op = nullptr;
@@ -71,14 +71,13 @@ TEST(LawOne, OpsWriteOnlyWhatTheyDeclare) {
     }
     ++checked;
   };
-  run.engine().executor().observe(
-      [&](const Phase& phase, const Op& op, std::int64_t, std::int64_t) {
-        const bool host_was_here = &op == phase.ops.data();  // it fills batches between phases
-        if (last_op != nullptr && !host_was_here) check();
-        last_phase = &phase;
-        last_op = &op;
-        std::memcpy(before.data(), arena, arena_bytes);
-      });
+  run.executor().observe([&](const Phase& phase, const Op& op, std::int64_t, std::int64_t) {
+    const bool host_was_here = &op == phase.ops.data();  // it fills batches between phases
+    if (last_op != nullptr && !host_was_here) check();
+    last_phase = &phase;
+    last_op = &op;
+    std::memcpy(before.data(), arena, arena_bytes);
+  });
   run.engine().step(0);
   run.engine().evaluate(Split::kVal, 0);
   EXPECT_GT(checked, 100);
@@ -94,7 +93,7 @@ TEST(LawOne, OpsReadOnlyWhatIsAlive) {
     SmallRun plain(config), poisoned(config);
     const Program& program = poisoned.plan().program;
     const Plan& plan = poisoned.plan().plan;
-    std::byte* arena = poisoned.engine().executor().arena().data();
+    std::byte* arena = poisoned.executor().arena().data();
     const std::vector<Block> blocks = live_blocks(program);
     std::vector<std::int32_t> first_step;  // of each phase
     std::int32_t steps = 0;
@@ -102,23 +101,22 @@ TEST(LawOne, OpsReadOnlyWhatIsAlive) {
       first_step.push_back(steps);
       steps += static_cast<std::int32_t>(phase.ops.size());
     }
-    poisoned.engine().executor().observe(
-        [&](const Phase& phase, const Op& op, std::int64_t, std::int64_t) {
-          const auto p = static_cast<std::size_t>(&phase - program.phases.data());
-          const auto step = first_step[p] + static_cast<std::int32_t>(&op - phase.ops.data());
-          std::vector<std::pair<std::int64_t, std::int64_t>> alive = {{plan.arena_bytes, 0}};
-          for (const Block& block : blocks) {
-            if (block.tensor == kNoTensor || step < block.first || step > block.last) continue;
-            const auto offset = plan.tensor_offset[static_cast<std::size_t>(block.tensor)];
-            alive.emplace_back(offset, offset + block.bytes);
-          }
-          std::sort(alive.begin(), alive.end());
-          std::int64_t at = 0;
-          for (const auto& [begin, end] : alive) {
-            std::memset(arena + at, 0xff, static_cast<std::size_t>(begin - at));
-            at = end;
-          }
-        });
+    poisoned.executor().observe([&](const Phase& phase, const Op& op, std::int64_t, std::int64_t) {
+      const auto p = static_cast<std::size_t>(&phase - program.phases.data());
+      const auto step = first_step[p] + static_cast<std::int32_t>(&op - phase.ops.data());
+      std::vector<std::pair<std::int64_t, std::int64_t>> alive = {{plan.arena_bytes, 0}};
+      for (const Block& block : blocks) {
+        if (block.tensor == kNoTensor || step < block.first || step > block.last) continue;
+        const auto offset = plan.tensor_offset[static_cast<std::size_t>(block.tensor)];
+        alive.emplace_back(offset, offset + block.bytes);
+      }
+      std::sort(alive.begin(), alive.end());
+      std::int64_t at = 0;
+      for (const auto& [begin, end] : alive) {
+        std::memset(arena + at, 0xff, static_cast<std::size_t>(begin - at));
+        at = end;
+      }
+    });
     for (std::int64_t iteration = 0; iteration < 2; ++iteration) {
       EXPECT_EQ(plain.engine().evaluate(Split::kVal, iteration),
                 poisoned.engine().evaluate(Split::kVal, iteration));
@@ -333,10 +331,7 @@ TEST(Training, AbandonedIterationLeavesNoTrace) {
 
 TEST(Training, NonFiniteLossKeepsTheWeights) {
   SmallRun run(small_config());
-  const CheckpointTensors tensors = run.engine().checkpoint_tensors();
-  for (std::int64_t i = 0; i < tensors.weights[0].view.element_count(); ++i) {
-    tensors.weights[0].view.f32()[i] = NAN;
-  }
+  run.set_first_weight(NAN);
   const std::string before = run.bytes();
   const StepResult result = run.engine().step(0);
   EXPECT_FALSE(result.updated);

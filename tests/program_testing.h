@@ -12,6 +12,7 @@
 
 #include "backend/cpu/cpu_executor.h"
 #include "backend/cpu/cpu_target.h"
+#include "backend/cpu/threads.h"
 #include "model/model_spec.h"
 #include "plan/plan.h"
 #include "program/training_program.h"
@@ -27,7 +28,8 @@ class BoundProgram {
                int threads = 0)
       : model_(model),
         shape_(with_evaluation(shape)),
-        program_(build_training_program(model_, shape_, cpu::CpuTarget(cpu::use_threads(threads)))),
+        program_(
+            build_training_program(model_, shape_, cpu::CpuTarget(cpu::thread_count(threads)))),
         plan_(make_plan(program_)),
         executor_(program_, plan_, kernels) {
     verify_plan(program_, plan_);

@@ -1,13 +1,19 @@
-// What the training loop and the sampler need of a backend: views of planned tensors and the
-// running of planned phases. Nothing here allocates after construction.
+// What the training loop, the sampler and the checkpoints need of a backend: an executor of planned
+// phases, and a way to the tensors that the host fills and reads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 
-#include "base/tensor_view.h"
+#include "base/tensor_bytes.h"
 #include "program/program.h"
 
 namespace snug {
+
+// What the host does while a load or save phase runs, with its way to the tensors' bytes.
+using HostTransfer = std::function<void(TensorBytes&)>;
 
 // The numbers that change from step to step; everything else is in the Program.
 struct StepContext {
@@ -22,15 +28,56 @@ struct StepContext {
   double gradient_clip = 0;   // largest allowed norm; 0: off
   double learning_rate = 0, beta1 = 0, beta2 = 0, epsilon = 1e-8;
   std::int64_t update_count = 0;  // AdamW's t, 1 for the first update
+  // Load and save only: called by the phase's checkpoint op; lives until the phase is done.
+  const HostTransfer* transfer = nullptr;
 };
 
+// A Program bound to the memory that its Plan asks for, on one device. Nothing is allocated after
+// construction. One thread of the host calls it.
 class Executor {
  public:
   virtual ~Executor() = default;
-  // Runs every op of the phase in order. An update whose gradient norm is not finite changes
-  // nothing.
+
+  // Starts every op of the phase, in order, after all that was started before. It may return
+  // before the work is done; `context` is copied. An update whose gradient norm is not finite
+  // changes nothing.
+  // What goes wrong in work that has been started is thrown by the first call that has to wait for
+  // it: read, write, wait or the next run. Nothing that was started after it has then run.
   virtual void run(const Phase& phase, const StepContext& context) = 0;
-  virtual TensorView view(TensorId id) const = 0;
+
+  // The host's way to the tensors that a phase names as filled or read by the host: bytes from
+  // `offset` on. write() waits for the work that still uses the tensor, read() for the work that
+  // makes it. Both have copied the bytes when they return.
+  virtual void write(TensorId id, std::int64_t offset, std::span<const std::byte> bytes) = 0;
+  virtual void read(TensorId id, std::int64_t offset, std::span<std::byte> bytes) = 0;
+
+  // Returns when everything that was started is done.
+  virtual void wait() = 0;
+
+  // FLOP/s of square products at the precision of the arithmetic, measured for a fraction of a
+  // second in the executor's own memory, whose content is lost: before the first load. 0: unknown.
+  virtual double measure_peak_flops() = 0;
 };
+
+// Runs a load or save phase to its end. What `transfer` throws passes through.
+inline void run_transfer(Executor& executor, const Phase& phase, const HostTransfer& transfer) {
+  StepContext context;
+  context.transfer = &transfer;
+  executor.run(phase, context);
+  executor.wait();
+}
+
+// The same in elements of the tensor's type.
+template <class Element>
+void write_elements(Executor& executor, TensorId id, std::int64_t first,
+                    std::span<const Element> elements) {
+  executor.write(id, first * static_cast<std::int64_t>(sizeof(Element)), std::as_bytes(elements));
+}
+template <class Element>
+void read_elements(Executor& executor, TensorId id, std::int64_t first,
+                   std::span<Element> elements) {
+  executor.read(id, first * static_cast<std::int64_t>(sizeof(Element)),
+                std::as_writable_bytes(elements));
+}
 
 }  // namespace snug

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::int64_t kBookkeepingBytes = kMiB;  // state.json, folders, rounding to blocks
 
-std::vector<TensorLabel> labels_of(std::span<const NamedView> tensors) {
+std::vector<TensorLabel> labels_of(std::span<const NamedTensor> tensors) {
   std::vector<TensorLabel> labels;
-  for (const NamedView& tensor : tensors) labels.push_back(label_of(tensor));
+  for (const NamedTensor& tensor : tensors) labels.push_back(label_of(tensor));
   return labels;
 }
 
@@ -51,9 +51,10 @@ void write_checkpoint(FileSystem& file_system, const Path& folder, const Trainin
   manifest.save_number = save_number;
   manifest.weights = labels_of(tensors.weights);
   manifest.optimizer = labels_of(tensors.optimizer);
-  manifest.model_file = write_safetensors(file_system, folder / kModelFile, tensors.weights);
+  manifest.model_file =
+      write_safetensors(file_system, folder / kModelFile, tensors.weights, *tensors.bytes);
   manifest.optimizer_file =
-      write_safetensors(file_system, folder / kOptimizerFile, tensors.optimizer);
+      write_safetensors(file_system, folder / kOptimizerFile, tensors.optimizer, *tensors.bytes);
   const std::string text = to_json(manifest);
   OutputFile file(file_system, folder / kStateFile);
   file.write(std::as_bytes(std::span(text)));
@@ -81,10 +82,11 @@ void read_checkpoint(const Path& folder, const Manifest& manifest,
   const bool with_optimizer = !tensors.optimizer.empty();
   if (with_optimizer) require_same_tensors(manifest.optimizer, tensors.optimizer, folder);
   or_corrupt([&] {
-    SafetensorsReader(folder / kModelFile).read_all(tensors.weights, manifest.model_file.checksum);
+    SafetensorsReader(folder / kModelFile)
+        .read_all(tensors.weights, *tensors.bytes, manifest.model_file.checksum);
     if (!with_optimizer) return;
     SafetensorsReader(folder / kOptimizerFile)
-        .read_all(tensors.optimizer, manifest.optimizer_file.checksum);
+        .read_all(tensors.optimizer, *tensors.bytes, manifest.optimizer_file.checksum);
   });
 }
 

@@ -26,8 +26,9 @@ struct CorruptCheckpoint : DataError {
 
 // The tensors of a checkpoint, the caller's. They must not change during a call.
 struct CheckpointTensors {
-  std::span<const NamedView> weights;
-  std::span<const NamedView> optimizer;
+  std::span<const NamedTensor> weights;
+  std::span<const NamedTensor> optimizer;
+  TensorBytes* bytes = nullptr;  // not needed where only names, dtypes and shapes count
 };
 
 // The disk space a checkpoint takes, rounded up by at most 1 MiB for what is not tensors.
@@ -42,8 +43,8 @@ void write_checkpoint(FileSystem& file_system, const Path& folder, const Trainin
 Manifest read_manifest(const Path& folder, Parts parts);
 
 // Fills the weights, and the optimizer unless it is empty. Throws DataError, before a byte of a
-// view changes, when the tensors saved are not those wanted; CorruptCheckpoint, with the views in
-// any state, when the files are not those that `manifest` tells of.
+// tensor changes, when the tensors saved are not those wanted; CorruptCheckpoint, with the tensors
+// in any state, when the files are not those that `manifest` tells of.
 void read_checkpoint(const Path& folder, const Manifest& manifest,
                      const CheckpointTensors& tensors);
 

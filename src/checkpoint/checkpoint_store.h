@@ -61,10 +61,10 @@ class CheckpointStore {
   std::optional<Loaded> peek(Parts parts = Parts::kWeightsAndOptimizer,
                              Pick pick = Pick::kNewest) const;
 
-  // Fills the weights, and the optimizer unless it is empty, straight from the files; a checkpoint
-  // that turns out damaged is skipped for the next older one. Throws DataError when there is
-  // nothing to load, or when the tensors saved are not those wanted. The views are then in any
-  // state. Changes nothing in out_dir.
+  // Fills the weights, and the optimizer unless it is empty, piece by piece from the files; a
+  // checkpoint that turns out damaged is skipped for the next older one. Throws DataError when
+  // there is nothing to load, or when the tensors saved are not those wanted. The tensors are then
+  // in any state. Changes nothing in out_dir.
   Loaded load(const CheckpointTensors& tensors, Pick pick = Pick::kNewest) const;
 
  private:

@@ -31,7 +31,7 @@ void write_text(const Path& path, std::string_view text);
 std::set<std::string> names_in(const Path& folder);
 
 // Three weights of different dtypes and ranks, and two optimizer tensors.
-class TinyModel {
+class TinyModel : public TensorBytes {
  public:
   explicit TinyModel(int width = 5);
   TinyModel(const TinyModel&) = delete;
@@ -40,14 +40,19 @@ class TinyModel {
   // Values that differ from one seed to the next in every tensor.
   void fill(int seed);
   bool holds(int seed) const;
-  CheckpointTensors tensors() const { return {weights, optimizer}; }
-  CheckpointTensors weights_only() const { return {weights, {}}; }
+  CheckpointTensors tensors() { return {weights, optimizer, this}; }
+  CheckpointTensors weights_only() { return {weights, {}, this}; }
 
-  std::vector<NamedView> weights;
-  std::vector<NamedView> optimizer;
+  std::span<const std::byte> get(std::int32_t id, std::int64_t offset,
+                                 std::int64_t byte_count) override;
+  void put(std::int32_t id, std::int64_t offset, std::int64_t byte_count,
+           const Fill& fill) override;
+
+  std::vector<NamedTensor> weights;
+  std::vector<NamedTensor> optimizer;
 
  private:
-  NamedView add(const std::string& name, DType dtype, const Shape& shape);
+  NamedTensor add(const std::string& name, DType dtype, const Shape& shape);
   std::vector<std::vector<std::byte>> buffers_;
 };
 

@@ -51,11 +51,22 @@ TinyModel::TinyModel(int width) {
                add("exp_avg_sq.wte.weight", DType::kF32, {7, width})};
 }
 
-NamedView TinyModel::add(const std::string& name, DType dtype, const Shape& shape) {
-  TensorView view{.data = nullptr, .dtype = dtype, .shape = shape};
-  buffers_.emplace_back(static_cast<std::size_t>(view.byte_count()));
-  view.data = buffers_.back().data();  // moves with the vector of buffers, not away from it
-  return {name, view};
+NamedTensor TinyModel::add(const std::string& name, DType dtype, const Shape& shape) {
+  const NamedTensor tensor{name, dtype, shape, static_cast<std::int32_t>(buffers_.size())};
+  buffers_.emplace_back(static_cast<std::size_t>(tensor.byte_count()));
+  return tensor;
+}
+
+std::span<const std::byte> TinyModel::get(std::int32_t id, std::int64_t offset,
+                                          std::int64_t byte_count) {
+  return std::span(buffers_.at(static_cast<std::size_t>(id)))
+      .subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(byte_count));
+}
+
+void TinyModel::put(std::int32_t id, std::int64_t offset, std::int64_t byte_count,
+                    const Fill& fill) {
+  fill(std::span(buffers_.at(static_cast<std::size_t>(id)))
+           .subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(byte_count)));
 }
 
 namespace {

@@ -11,9 +11,6 @@
 namespace snug {
 namespace {
 
-// Small enough to stay in the second-level cache between the checksum and the system call.
-constexpr std::size_t kPieceBytes = 1 << 20;
-
 using Prefix = std::array<std::byte, kSafetensorsPrefixBytes>;
 
 Prefix encode_length(std::size_t length) {
@@ -30,42 +27,32 @@ std::uint64_t decode_length(const Prefix& prefix) {
   return length;
 }
 
-std::span<std::byte> bytes_of(const TensorView& view) {
-  return {view.data, static_cast<std::size_t>(view.byte_count())};
-}
-
-// Calls `handle` with the pieces of `bytes` in order.
-template <typename Byte, typename Handle>
-void for_each_piece(std::span<Byte> bytes, Handle handle) {
-  for (std::size_t at = 0; at < bytes.size(); at += kPieceBytes) {
-    handle(at, bytes.subspan(at, std::min(kPieceBytes, bytes.size() - at)));
-  }
-}
-
 }  // namespace
 
-std::int64_t safetensors_bytes(std::span<const NamedView> tensors) {
+std::int64_t safetensors_bytes(std::span<const NamedTensor> tensors) {
   std::int64_t bytes = kSafetensorsPrefixBytes + std::ssize(make_safetensors_header(tensors));
-  for (const NamedView& tensor : tensors) bytes = checked_add(bytes, tensor.view.byte_count());
+  for (const NamedTensor& tensor : tensors) bytes = checked_add(bytes, tensor.byte_count());
   return bytes;
 }
 
 FileDigest write_safetensors(FileSystem& file_system, const Path& path,
-                             std::span<const NamedView> tensors) {
+                             std::span<const NamedTensor> tensors, TensorBytes& bytes) {
   const std::string header = make_safetensors_header(tensors);
   OutputFile file(file_system, path);
   Checksum checksum;
   std::int64_t byte_count = 0;
-  const auto write = [&](std::span<const std::byte> bytes) {
-    for_each_piece(bytes, [&](std::size_t, std::span<const std::byte> piece) {
-      checksum.update(piece);
-      file.write(piece);
-    });
-    byte_count += std::ssize(bytes);
+  const auto write = [&](std::span<const std::byte> piece) {
+    checksum.update(piece);
+    file.write(piece);
+    byte_count += std::ssize(piece);
   };
   write(encode_length(header.size()));
   write(std::as_bytes(std::span(header)));
-  for (const NamedView& tensor : tensors) write(bytes_of(tensor.view));
+  for (const NamedTensor& tensor : tensors) {
+    for_each_piece(tensor.byte_count(), [&](std::int64_t at, std::int64_t count) {
+      write(bytes.get(tensor.id, at, count));
+    });
+  }
   file.finish();
   return {byte_count, checksum.value()};
 }
@@ -92,16 +79,16 @@ SafetensorsReader::SafetensorsReader(const Path& path) : file_(path) {
   header_ = parse_safetensors_header(header, file_.byte_count() - data_start_, path);
 }
 
-void SafetensorsReader::read_all(std::span<const NamedView> tensors,
+void SafetensorsReader::read_all(std::span<const NamedTensor> tensors, TensorBytes& bytes,
                                  std::optional<std::uint64_t> checksum) const {
   std::vector<TensorLabel> labels;
   for (const SafetensorsEntry& entry : header_.entries) labels.push_back(entry.label);
   require_same_tensors(labels, tensors, file_.name());
-  std::unordered_map<std::string_view, const TensorView*> views;
-  for (const NamedView& tensor : tensors) views.emplace(tensor.name, &tensor.view);
+  std::unordered_map<std::string_view, const NamedTensor*> by_name;
+  for (const NamedTensor& tensor : tensors) by_name.emplace(tensor.name, &tensor);
   Checksum found = header_checksum_;
   for (const SafetensorsEntry& entry : header_.entries) {
-    read_data(entry, *views.at(entry.label.name), found);
+    read_data(entry, *by_name.at(entry.label.name), bytes, found);
   }
   if (checksum && *checksum != found.value()) {
     throw DataError(
@@ -111,18 +98,20 @@ void SafetensorsReader::read_all(std::span<const NamedView> tensors,
   }
 }
 
-void SafetensorsReader::read(const SafetensorsEntry& entry, const TensorView& view) const {
-  const std::array wanted = {NamedView{entry.label.name, view}};
-  require_same_tensors({&entry.label, 1}, wanted, file_.name());
+void SafetensorsReader::read(const SafetensorsEntry& entry, const NamedTensor& tensor,
+                             TensorBytes& bytes) const {
+  require_same_tensors({&entry.label, 1}, {&tensor, 1}, file_.name());
   Checksum unused;
-  read_data(entry, view, unused);
+  read_data(entry, tensor, bytes, unused);
 }
 
-void SafetensorsReader::read_data(const SafetensorsEntry& entry, const TensorView& view,
-                                  Checksum& checksum) const {
-  for_each_piece(bytes_of(view), [&](std::size_t at, std::span<std::byte> piece) {
-    file_.read_exactly(data_start_ + entry.begin + static_cast<std::int64_t>(at), piece);
-    checksum.update(piece);
+void SafetensorsReader::read_data(const SafetensorsEntry& entry, const NamedTensor& tensor,
+                                  TensorBytes& bytes, Checksum& checksum) const {
+  for_each_piece(tensor.byte_count(), [&](std::int64_t at, std::int64_t count) {
+    bytes.put(tensor.id, at, count, [&](std::span<std::byte> piece) {
+      file_.read_exactly(data_start_ + entry.begin + at, piece);
+      checksum.update(piece);
+    });
   });
 }
 

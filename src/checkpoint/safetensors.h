@@ -1,5 +1,5 @@
-// Files of tensors in the safetensors format, written from and read into the caller's memory
-// without a copy in between: the memory needed beyond the tensors is that of the header.
+// Files of tensors in the safetensors format, written from and read into the caller's tensors piece
+// by piece: the memory needed beyond the tensors is that of the header.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/input_file.h"
+#include "base/tensor_bytes.h"
 #include "checkpoint/checksum.h"
 #include "checkpoint/file_system.h"
 #include "checkpoint/safetensors_header.h"
@@ -18,12 +19,12 @@
 namespace snug {
 
 // The bytes that write_safetensors will write for these tensors.
-std::int64_t safetensors_bytes(std::span<const NamedView> tensors);
+std::int64_t safetensors_bytes(std::span<const NamedTensor> tensors);
 
 // Writes the tensors in the order given and makes the file durable. The same tensors give the same
 // file, byte for byte. Throws FileError; the file is then incomplete and the caller's to remove.
 FileDigest write_safetensors(FileSystem& file_system, const Path& path,
-                             std::span<const NamedView> tensors);
+                             std::span<const NamedTensor> tensors, TensorBytes& bytes);
 
 class SafetensorsReader {
  public:
@@ -36,17 +37,19 @@ class SafetensorsReader {
   // The strings that the file carries beside its tensors.
   const std::map<std::string, std::string>& metadata() const noexcept { return header_.metadata; }
 
-  // Fills every view from the tensor of its name. The names, dtypes and shapes must be those of
-  // the file, all of them, in any order; that is checked before a byte of a view changes. When
-  // `checksum` is given and the bytes read do not have it, throws DataError with the views filled.
-  void read_all(std::span<const NamedView> tensors,
+  // Fills every tensor from the one of its name. The names, dtypes and shapes must be those of the
+  // file, all of them, in any order; that is checked before a byte of a tensor changes. When
+  // `checksum` is given and the bytes read do not have it, throws DataError with the tensors
+  // filled.
+  void read_all(std::span<const NamedTensor> tensors, TensorBytes& bytes,
                 std::optional<std::uint64_t> checksum = std::nullopt) const;
 
-  // Fills `view` from one entry of this reader; its dtype and shape must be the view's.
-  void read(const SafetensorsEntry& entry, const TensorView& view) const;
+  // Fills one tensor from the entry of its name, dtype and shape.
+  void read(const SafetensorsEntry& entry, const NamedTensor& tensor, TensorBytes& bytes) const;
 
  private:
-  void read_data(const SafetensorsEntry& entry, const TensorView& view, Checksum& checksum) const;
+  void read_data(const SafetensorsEntry& entry, const NamedTensor& tensor, TensorBytes& bytes,
+                 Checksum& checksum) const;
 
   InputFile file_;
   Checksum header_checksum_;  // of everything before the data

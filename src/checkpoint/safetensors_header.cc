@@ -143,21 +143,21 @@ class HeaderHandler {
 
 }  // namespace
 
-std::string make_safetensors_header(std::span<const NamedView> tensors) {
+std::string make_safetensors_header(std::span<const NamedTensor> tensors) {
   Json header;
   header[std::string(kMetadataKey)] = {{"format", "pt"}};  // asked for by Hugging Face's loaders
   std::int64_t offset = 0;
   std::unordered_set<std::string_view> names = {kMetadataKey};
-  for (const NamedView& tensor : tensors) {
+  for (const NamedTensor& tensor : tensors) {
     if (!names.insert(tensor.name).second) {
       throw InternalError(fmt::format("tensor {} given twice to save", printable(tensor.name)));
     }
     Json shape = Json::array();
-    for (int axis = 0; axis < tensor.view.shape.rank(); ++axis) {
-      shape.push_back(tensor.view.shape[axis]);
+    for (int axis = 0; axis < tensor.shape.rank(); ++axis) {
+      shape.push_back(tensor.shape[axis]);
     }
-    const std::int64_t end = checked_add(offset, tensor.view.byte_count());
-    header.emplace(tensor.name, Json{{"dtype", safetensors_name(tensor.view.dtype)},
+    const std::int64_t end = checked_add(offset, tensor.byte_count());
+    header.emplace(tensor.name, Json{{"dtype", safetensors_name(tensor.dtype)},
                                      {"shape", std::move(shape)},
                                      {"data_offsets", {offset, end}}});
     offset = end;

@@ -33,7 +33,7 @@ struct SafetensorsHeader {
 // The header for these tensors, laid out in the order given without gaps, padded with spaces so
 // that the data starts aligned. The same tensors give the same bytes. Throws InternalError when a
 // name occurs twice, is not UTF-8 or is "__metadata__".
-std::string make_safetensors_header(std::span<const NamedView> tensors);
+std::string make_safetensors_header(std::span<const NamedTensor> tensors);
 
 // Throws DataError that names `file` unless the header is well formed, no name occurs twice and the
 // entries cover `data_bytes` without gap or overlap. Takes memory in proportion to the header,

@@ -39,8 +39,8 @@ std::string described(const TensorLabel& label) {
 
 }  // namespace
 
-TensorLabel label_of(const NamedView& tensor) {
-  return {tensor.name, std::string(safetensors_name(tensor.view.dtype)), tensor.view.shape};
+TensorLabel label_of(const NamedTensor& tensor) {
+  return {tensor.name, std::string(safetensors_name(tensor.dtype)), tensor.shape};
 }
 
 std::string_view safetensors_name(DType dtype) {
@@ -83,11 +83,11 @@ std::string printable(std::string_view name) {
   return text + (name.size() > kShown ? "...'" : "'");
 }
 
-void require_same_tensors(std::span<const TensorLabel> found, std::span<const NamedView> wanted,
+void require_same_tensors(std::span<const TensorLabel> found, std::span<const NamedTensor> wanted,
                           const Path& where) {
   std::unordered_map<std::string_view, const TensorLabel*> by_name;
   for (const TensorLabel& label : found) by_name.emplace(label.name, &label);
-  for (const NamedView& tensor : wanted) {
+  for (const NamedTensor& tensor : wanted) {
     const auto entry = by_name.find(tensor.name);
     if (entry == by_name.end()) {
       throw DataError(fmt::format("{}: tensor {} is missing\nwanted {}", where.string(),

@@ -1,4 +1,4 @@
-// Tensors by name, as a checkpoint sees them: the caller's views, and the labels found in a file.
+// Tensors by name, as a checkpoint sees them: the caller's, and the labels found in a file.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,20 @@
 #include <string_view>
 #include <vector>
 
-#include "base/tensor_view.h"
+#include "base/dtype.h"
+#include "base/shape.h"
 #include "checkpoint/file_system.h"
 
 namespace snug {
 
-// A tensor of the caller. The bytes stay the caller's and must outlive the call they are given to.
-struct NamedView {
+// A tensor of the caller. Its bytes are the caller's: TensorBytes has them under `id`.
+struct NamedTensor {
   std::string name;
-  TensorView view;
+  DType dtype = DType::kF32;
+  Shape shape;
+  std::int32_t id = -1;
+
+  std::int64_t byte_count() const { return checked_mul(shape.element_count(), size_of(dtype)); }
 };
 
 // What a file says of one tensor. `dtype` is spelt as in safetensors ("F32", "BF16", ...) and may
@@ -28,7 +33,7 @@ struct TensorLabel {
   bool operator==(const TensorLabel&) const = default;
 };
 
-TensorLabel label_of(const NamedView& tensor);
+TensorLabel label_of(const NamedTensor& tensor);
 
 std::string_view safetensors_name(DType dtype);
 // Nothing for a spelling that safetensors does not have.
@@ -42,7 +47,7 @@ std::string printable(std::string_view name);
 
 // Throws DataError, naming `where` and the tensor, unless `found` and `wanted` are the same set of
 // names with the same dtypes and shapes, in any order. Names in `found` are unique.
-void require_same_tensors(std::span<const TensorLabel> found, std::span<const NamedView> wanted,
+void require_same_tensors(std::span<const TensorLabel> found, std::span<const NamedTensor> wanted,
                           const Path& where);
 
 }  // namespace snug

@@ -24,7 +24,7 @@ int devices_command(Arguments arguments) {
         fmt::format("`snug devices` takes no argument '{}'\nit takes --json", rest.front()));
   }
   const DeviceSnapshot snapshot = take_snapshot(cuda::Nvml());
-  const ProcessorFacts processor = processor_facts();
+  const cpu::ProcessorFacts processor = cpu::processor_facts();
   if (json) {
     // The names of processes and cards may be any bytes.
     constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;

@@ -37,7 +37,7 @@ Json card_json(const cuda::CardReading& card) {
           {"problem", text_or_null(card.problem)}};
 }
 
-Json processor_json(const ProcessorFacts& processor) {
+Json processor_json(const cpu::ProcessorFacts& processor) {
   return {{"model", processor.model},
           {"online_cores", processor.online_cores},
           {"allowed_cores", processor.allowed_cores},
@@ -87,7 +87,7 @@ std::string card_text(const cuda::CardReading& card) {
   return text;
 }
 
-std::string processor_text(const ProcessorFacts& processor) {
+std::string processor_text(const cpu::ProcessorFacts& processor) {
   std::string text = fmt::format("processor   {}\n", terminal_text(processor.model));
   text += fmt::format("cores       {} online, {} allowed; training takes {} thread{}\n",
                       processor.online_cores, processor.allowed_cores, processor.threads,
@@ -130,7 +130,7 @@ std::string process_row(std::int64_t pid, std::optional<std::int64_t> bytes,
                      terminal_text(name));
 }
 
-std::string devices_text(const DeviceSnapshot& snapshot, const ProcessorFacts& processor) {
+std::string devices_text(const DeviceSnapshot& snapshot, const cpu::ProcessorFacts& processor) {
   std::string text;
   if (!snapshot.gpu.driver.empty()) {
     text += fmt::format("driver      {}\n\n", terminal_text(snapshot.gpu.driver));
@@ -141,7 +141,7 @@ std::string devices_text(const DeviceSnapshot& snapshot, const ProcessorFacts& p
 }
 
 nlohmann::ordered_json devices_json(const DeviceSnapshot& snapshot,
-                                    const ProcessorFacts& processor) {
+                                    const cpu::ProcessorFacts& processor) {
   Json cards = Json::array();
   for (const cuda::CardReading& card : snapshot.gpu.cards) cards.push_back(card_json(card));
   return {{"cards", cards},

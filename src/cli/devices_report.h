@@ -11,11 +11,11 @@
 
 namespace snug {
 
-std::string devices_text(const DeviceSnapshot& snapshot, const ProcessorFacts& processor);
+std::string devices_text(const DeviceSnapshot& snapshot, const cpu::ProcessorFacts& processor);
 
 // One object: cards, driver, problem, cpu, memory. What is not known is null.
 nlohmann::ordered_json devices_json(const DeviceSnapshot& snapshot,
-                                    const ProcessorFacts& processor);
+                                    const cpu::ProcessorFacts& processor);
 
 // "1.96 GiB" or "unknown".
 std::string bytes_or_unknown(std::optional<std::int64_t> bytes);

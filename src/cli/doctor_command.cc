@@ -8,9 +8,9 @@
 #include "cli/cli.h"
 #include "cli/doctor_write.h"
 #include "cli/snug_need.h"
+#include "data/vocabulary.h"
 #include "doctor/log/reader.h"
 #include "report/doctor/log_error.h"
-#include "train/planning.h"
 
 namespace snug {
 namespace {

@@ -9,12 +9,12 @@
 #include "cli/cli.h"
 #include "config/config.h"
 #include "data/atomic_file.h"
-#include "device/device.h"
+#include "data/vocabulary.h"
+#include "device/choose.h"
 #include "fit/fixes.h"
 #include "report/plan/page.h"
 #include "report/plan/report.h"
 #include "train/fitting.h"
-#include "train/planning.h"
 #include "train/resume.h"
 
 namespace snug {
@@ -80,29 +80,29 @@ int plan_command(Arguments arguments) {
   const std::optional<std::string> html = take_html(rest);
   LoadedConfig config = load_config(Command::kPlan, rest);
   const std::optional<ResumePoint> resume = resume_point(config);
-  const PlannedDevice device = planned_device(config);
+  const std::unique_ptr<Device> device = device_to_plan(config);
   const Vocabulary vocabulary = find_vocabulary(config.values);
-  const Planner planner(*device.target, vocabulary.size,
-                        device_rates(device, config.values, vocabulary.size));
-  Fixes fixes = find_fixes(planner, config, device.budget);
+  const Planner planner(device->target(), vocabulary.size,
+                        device->rates(config.values, vocabulary.size));
+  Fixes fixes = find_fixes(planner, config, device->budget());
   if (resume && !fixes.fits_as_is) {
     config.values.fit = config.values.fit || resume->fit;
     config.values.safest = config.values.safest || resume->safest;
   }
   if (config.values.fit || config.values.safest) {
-    for (const std::string& line : apply_fix(config, fixes, device.card != nullptr))
+    for (const std::string& line : apply_fix(config, fixes, device->card() != nullptr))
       config.notices.push_back(line);
-    fixes = find_fixes(planner, config, device.budget);
+    fixes = find_fixes(planner, config, device->budget());
   }
   const auto training = planner.plan(config.values);
   const auto sampling = plan_sampling(training->model, config.values.block_size,
-                                      compute_dtype_named(config.values.dtype), *device.target);
+                                      compute_dtype_named(config.values.dtype), device->target());
   const PlanReportInput input{config,
                               *training,
                               *sampling,
                               vocabulary.origin,
-                              device.budget,
-                              device.card,
+                              device->budget(),
+                              device->card(),
                               estimate_time(*training, config.values, planner.rates()),
                               fixes,
                               rest,

@@ -7,9 +7,7 @@
 #include <optional>
 
 #include "backend/cpu/cpu_executor.h"
-#include "backend/cpu/cpu_target.h"
 #include "plan/run_plan.h"
-#include "program/training_program.h"
 
 namespace snug {
 namespace {
@@ -55,11 +53,7 @@ std::unique_ptr<RunPlan> one_block_run(const Config& config, std::int64_t vocab_
   small.checkpoint_blocks = 0;
   small.recompute_light = true;
   small.eval_only = false;
-  auto run = std::make_unique<RunPlan>();
-  run->model = make_model_spec(small, std::min(vocab_size, limits.vocabulary));
-  run->program = build_training_program(run->model, training_shape(small), target);
-  run->plan = make_plan(run->program);
-  return run;
+  return plan_training(small, std::min(vocab_size, limits.vocabulary), target);
 }
 
 // One iteration, each op's time added to its kind's sample.
@@ -145,9 +139,8 @@ OpRate fit_rate(const Sample& large, const Sample& small) {
 
 }  // namespace
 
-Rates measure_rates(const Config& config, std::int64_t vocab_size, int threads,
-                    std::int64_t available_bytes) {
-  const cpu::CpuTarget target(threads);
+Rates measure_cpu_rates(const Config& config, std::int64_t vocab_size, const cpu::CpuTarget& target,
+                        std::int64_t available_bytes) {
   Limits limits;
   auto large = one_block_run(config, vocab_size, limits, target);
   while (large->plan.arena_bytes > available_bytes / 4 && limits.can_shrink()) {

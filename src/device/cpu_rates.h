@@ -1,6 +1,7 @@
 // How fast this machine runs the ops of a model, measured with the real kernels on one block of it.
 #pragma once
 
+#include "backend/cpu/cpu_target.h"
 #include "config/config.h"
 #include "fit/rates.h"
 
@@ -10,7 +11,7 @@ namespace snug {
 // (2048 at most) for about a third of a second, in memory that is given back: at most
 // `available_bytes` / 4, or a few hundred KiB where that is less. With little memory the model is
 // narrower and its context shorter.
-Rates measure_rates(const Config& config, std::int64_t vocab_size, int threads,
-                    std::int64_t available_bytes);
+Rates measure_cpu_rates(const Config& config, std::int64_t vocab_size, const cpu::CpuTarget& target,
+                        std::int64_t available_bytes);
 
 }  // namespace snug

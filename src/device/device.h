@@ -1,34 +1,43 @@
-// The device that a run is planned for: this machine's processor, or a card that need not be here.
+// Device: where a run is planned and executed, as one object: what ops need there, how much memory
+// a run may take, how fast it works, and the executor of its programs. Whoever holds one names
+// neither cpu nor cuda; which one a config means is decided in choose.h.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
+#include "backend/backend.h"
 #include "config/config.h"
 #include "fit/budget.h"
 #include "fit/rates.h"
+#include "plan/plan.h"
 
 namespace snug {
 
-struct PlannedDevice {
-  std::unique_ptr<Target> target;
-  const Card* card = nullptr;  // null: the processor
-  Budget budget;
-  int threads = 0;                   // processor only
-  std::int64_t available_bytes = 0;  // processor only: what measuring may use a part of
+class Device {
+ public:
+  explicit Device(Budget budget) : budget_(std::move(budget)) {}
+  virtual ~Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  // Lives as long as the device.
+  virtual const Target& target() const = 0;
+  const Budget& budget() const { return budget_; }
+
+  // For a model of this config: measured, which takes a third of a second, or from figures.
+  virtual Rates rates(const Config& config, std::int64_t vocab_size) const = 0;
+
+  // Takes the plan's memory and binds the program to it; both must outlive the executor. Throws
+  // CapacityError when the memory is refused, DeviceError on a device that can only be planned for.
+  virtual std::unique_ptr<Executor> make_executor(const Program& program,
+                                                  const Plan& plan) const = 0;
+
+  // The card whose figures these are; null: no card.
+  virtual const Card* card() const { return nullptr; }
+
+ protected:
+  Budget budget_;
 };
-
-// From card, device, dtype, memory_budget and headroom. Says in the config's notices what it had
-// to assume, and puts the card's own 16-bit type where dtype was left to Snug. Throws ConfigError
-// for a card that is not known.
-PlannedDevice planned_device(LoadedConfig& config);
-
-// The processor, whatever card the config names: where `train` runs.
-PlannedDevice processor(const Config& config);
-
-// The same for a run that starts now: no more than is available, whatever memory_budget says.
-PlannedDevice processor_now(const Config& config);
-
-// A card's from its figures; the processor's are measured, which takes a third of a second.
-Rates device_rates(const PlannedDevice& device, const Config& config, std::int64_t vocab_size);
 
 }  // namespace snug

@@ -1,6 +1,11 @@
-// RunPlan: everything that is known of a run before the first byte is allocated.
+// RunPlan: everything that is known of a run before the first byte is allocated, and the one way
+// from a config to it: model, then program, then plan. No device is needed, and nothing large is
+// allocated.
 #pragma once
 
+#include <memory>
+
+#include "config/config.h"
 #include "model/model_spec.h"
 #include "plan/plan.h"
 #include "program/program.h"
@@ -15,5 +20,13 @@ struct RunPlan {
 
   std::int64_t total_bytes() const { return plan.arena_bytes + overhead_bytes; }
 };
+
+// By pointer, because executors refer to program and plan. `config` is a resolved one; its
+// vocab_size does not count.
+std::unique_ptr<RunPlan> plan_training(const Config& config, std::int64_t vocab_size,
+                                       const Target& target);
+// `window` positions are kept; `compute` is the precision that is wanted.
+std::unique_ptr<RunPlan> plan_sampling(const ModelSpec& model, std::int64_t window, DType compute,
+                                       const Target& target);
 
 }  // namespace snug

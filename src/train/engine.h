@@ -4,13 +4,16 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
-#include "backend/cpu/cpu_executor.h"
+#include "backend/backend.h"
 #include "checkpoint/checkpoint_store.h"
 #include "data/batch_source.h"
-#include "train/planning.h"
+#include "device/device.h"
+#include "plan/run_plan.h"
+#include "train/checkpoint_list.h"
 
 namespace snug {
 
@@ -27,9 +30,9 @@ struct StepResult {
 
 class TrainingEngine {
  public:
-  // Allocates the arena. The run's plan and the files must outlive the engine.
-  TrainingEngine(const Config& config, const RunPlan& run, const TokenFile& train,
-                 const TokenFile& val);
+  // Takes the plan's memory on the device. The run's plan and the files must outlive the engine.
+  TrainingEngine(const Config& config, const RunPlan& run, const Device& device,
+                 const TokenFile& train, const TokenFile& val);
 
   // Weights drawn from the seed, moments zero.
   void initialize();
@@ -43,22 +46,28 @@ class TrainingEngine {
   std::optional<double> evaluate(Split split, std::int64_t iteration,
                                  const BatchCallback& on_batch = {});
 
-  // Views under their checkpoint names.
-  CheckpointTensors checkpoint_tensors() const { return {weights_, optimizer_}; }
-  cpu::CpuExecutor& executor() { return executor_; }
+  // The newest usable checkpoint of the store; throws as CheckpointStore::load.
+  Loaded load(const CheckpointStore& store);
+  // Throws as CheckpointStore::save.
+  Saved save(CheckpointStore& store, const TrainingState& state, bool is_best);
+
+  Executor& executor() { return *executor_; }
 
  private:
   void fill_batch(const Phase& phase, const BatchSource& source, const StepContext& context);
   // Adds row by row to `sum`, so that no split into batches can change the order of additions.
-  void add_losses(const Phase& phase, std::int64_t sequence_count, double& sum) const;
+  void add_losses(const Phase& phase, std::int64_t sequence_count, double& sum);
   StepContext context_at(std::int64_t iteration) const;
 
   const Config config_;
   const RunPlan& run_;
-  cpu::CpuExecutor executor_;
+  const std::unique_ptr<Executor> executor_;
   BatchSource train_batches_, eval_train_, eval_val_;
   const Phase& evaluate_;
-  std::vector<NamedView> weights_, optimizer_;
+  const CheckpointList checkpoint_;
+  // One sequence of a batch on its way to or from the executor.
+  std::vector<std::int32_t> tokens_, targets_;
+  std::vector<float> losses_;
 };
 
 }  // namespace snug

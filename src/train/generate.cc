@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numeric>
 
 #include "base/error.h"
 #include "base/philox.h"
+#include "train/checkpoint_list.h"
 
 namespace snug {
 namespace {
@@ -35,50 +35,58 @@ float finite_maximum(std::span<const float> logits) {
 
 }  // namespace
 
-Generator::Generator(const RunPlan& run)
+Generator::Generator(const RunPlan& run, const Device& device)
     : run_(run),
-      executor_(run.program, run.plan),
+      executor_(device.make_executor(run.program, run.plan)),
       prefill_(run.program.phase(PhaseKind::kPrefill)),
       decode_(run.program.phase(PhaseKind::kDecode)),
       window_(prefill_.block_size),
-      order_(static_cast<std::size_t>(run.model.vocab_size)) {}
+      order_(static_cast<std::size_t>(run.model.vocab_size)),
+      input_(static_cast<std::size_t>(window_)),
+      logits_(order_.size()) {}
 
-std::span<float> Generator::prefill(std::span<const std::int32_t> tokens) {
-  // Positions behind the last token are computed too, from whatever is there: causality keeps them
-  // away from the ones that matter.
-  const TensorView input = executor_.view(prefill_.tokens);
-  std::memset(input.data, 0, static_cast<std::size_t>(input.byte_count()));
-  std::copy(tokens.begin(), tokens.end(), input.i32());
+Loaded Generator::load(const CheckpointStore& store) {
+  Loaded loaded;
+  const CheckpointList list(run_.program);
+  run_transfer(*executor_, run_.program.phase(PhaseKind::kLoad),
+               [&](TensorBytes& bytes) { loaded = store.load(list.tensors(&bytes)); });
+  return loaded;
+}
+
+void Generator::prefill(std::span<const std::int32_t> tokens) {
+  // Positions after the last token are computed too, from token 0: causality keeps them away from
+  // the ones that matter.
+  std::fill(std::copy(tokens.begin(), tokens.end(), input_.begin()), input_.end(), 0);
+  write_elements<std::int32_t>(*executor_, prefill_.tokens, 0, input_);
   StepContext context;
   context.sequence_count = 1;
   context.position = static_cast<std::int64_t>(tokens.size()) - 1;
-  executor_.run(prefill_, context);
-  const TensorView logits = executor_.view(prefill_.logits);
-  return {logits.f32(), static_cast<std::size_t>(logits.element_count())};
+  executor_->run(prefill_, context);
+  read_elements(*executor_, prefill_.logits, 0, std::span(logits_));
 }
 
-std::span<float> Generator::decode(std::int32_t token, std::int64_t position) {
-  *executor_.view(decode_.tokens).i32() = token;
+void Generator::decode(std::int32_t token, std::int64_t position) {
+  write_elements<std::int32_t>(*executor_, decode_.tokens, 0, {&token, 1});
   StepContext context;
   context.sequence_count = 1;
   context.position = position;
-  executor_.run(decode_, context);
-  const TensorView logits = executor_.view(decode_.logits);
-  return {logits.f32(), static_cast<std::size_t>(logits.element_count())};
+  executor_->run(decode_, context);
 }
 
-std::span<float> Generator::logits_after(std::span<const std::int32_t> tokens) {
+std::span<const float> Generator::logits_after(std::span<const std::int32_t> tokens) {
   const auto length = static_cast<std::int64_t>(tokens.size());
-  if (length > window_) return prefill(tokens.last(static_cast<std::size_t>(window_)));
-  if (length - cached_ > kDecodeAtMost) {
+  if (length > window_) {
+    prefill(tokens.last(static_cast<std::size_t>(window_)));
+  } else if (length - cached_ > kDecodeAtMost) {
     cached_ = length;
-    return prefill(tokens);
+    prefill(tokens);
+  } else {
+    for (; cached_ < length; ++cached_) {
+      decode(tokens[static_cast<std::size_t>(cached_)], cached_);
+    }
+    read_elements(*executor_, decode_.logits, 0, std::span(logits_));
   }
-  std::span<float> logits;
-  for (; cached_ < length; ++cached_) {
-    logits = decode(tokens[static_cast<std::size_t>(cached_)], cached_);
-  }
-  return logits;
+  return logits_;
 }
 
 void Generator::check_ids(std::span<const std::int32_t> tokens) const {

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "backend/cpu/cpu_executor.h"
+#include "backend/backend.h"
+#include "checkpoint/checkpoint_store.h"
 #include "config/config.h"
-#include "train/planning.h"
+#include "device/device.h"
+#include "plan/run_plan.h"
 
 namespace snug {
 
@@ -16,10 +19,13 @@ namespace snug {
 // tokens before it.
 class Generator {
  public:
-  // `run` is a sampling plan; it must outlive the generator. Allocates the arena.
-  explicit Generator(const RunPlan& run);
+  // `run` is a sampling plan; it must outlive the generator. Takes its memory on the device.
+  Generator(const RunPlan& run, const Device& device);
 
-  cpu::CpuExecutor& executor() { return executor_; }
+  // The weights of the store's newest usable checkpoint; throws as CheckpointStore::load.
+  Loaded load(const CheckpointStore& store);
+
+  Executor& executor() { return *executor_; }
 
   struct Settings {
     std::uint64_t seed = 1337;
@@ -37,18 +43,21 @@ class Generator {
                 const std::function<bool(std::int32_t)>& on_token);
 
  private:
-  std::span<float> logits_after(std::span<const std::int32_t> tokens);
-  std::span<float> prefill(std::span<const std::int32_t> tokens);
-  std::span<float> decode(std::int32_t token, std::int64_t position);
+  // The logits of the token that follows, in logits_.
+  std::span<const float> logits_after(std::span<const std::int32_t> tokens);
+  void prefill(std::span<const std::int32_t> tokens);
+  void decode(std::int32_t token, std::int64_t position);
   void check_ids(std::span<const std::int32_t> tokens) const;
   std::int32_t draw(const Settings& settings, std::span<const float> logits, double uniform);
 
   const RunPlan& run_;
-  cpu::CpuExecutor executor_;
+  const std::unique_ptr<Executor> executor_;
   const Phase &prefill_, &decode_;
   std::int64_t window_;
   std::int64_t cached_ = 0;          // positions whose keys and values are in the cache
   std::vector<std::int32_t> order_;  // the vocabulary, for choosing the top_k
+  std::vector<std::int32_t> input_;  // of a prefill: the window, padded with token 0
+  std::vector<float> logits_;
 };
 
 // Loads the newest checkpoint of out_dir and prints num_samples texts, each followed by a line of

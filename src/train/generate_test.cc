@@ -7,8 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "backend/cpu/cpu_target.h"
+#include "backend/cpu/cpu_executor.h"
 #include "data/test_directory.h"
+#include "device/cpu_device.h"
 
 namespace snug {
 namespace {
@@ -24,15 +25,18 @@ class GeneratorTest : public ::testing::Test {
     config.n_head = 1;
     config.n_embd = 8;
     config.block_size = 4;
-    run_ =
-        plan_sampling(make_model_spec(config, kVocabulary), config.block_size, cpu::use_threads(1));
-    generator_ = std::make_unique<Generator>(*run_);
+    config.threads = 1;
+    const CpuDevice device(config);
+    run_ = plan_sampling(make_model_spec(config, kVocabulary), config.block_size, DType::kF32,
+                         device.target());
+    generator_ = std::make_unique<Generator>(*run_, device);
     fill(0.0f);
   }
 
   void fill(float value) {
+    auto& executor = dynamic_cast<cpu::CpuExecutor&>(generator_->executor());
     for (const TensorId id : run_->program.weights) {
-      const TensorView view = generator_->executor().view(id);
+      const TensorView view = executor.view(id);
       std::fill_n(view.f32(), view.element_count(), value);
     }
   }

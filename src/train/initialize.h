@@ -1,15 +1,17 @@
 // Initial weights, drawn as nanoGPT draws them in distribution, from the counter-based generator: a
-// weight depends on the seed, its parameter and its place only.
+// weight depends on the seed, its parameter and its index in that only.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
-#include "base/tensor_view.h"
 #include "model/model_spec.h"
 
 namespace snug {
 
+// The elements of a parameter from `first` on, a multiple of 4.
 void initialize_parameter(const ParameterSpec& parameter, std::uint64_t seed,
-                          std::int64_t parameter_index, const TensorView& view);
+                          std::int64_t parameter_index, std::int64_t first,
+                          std::span<float> values);
 
 }  // namespace snug

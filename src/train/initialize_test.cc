@@ -11,8 +11,7 @@ namespace {
 std::vector<float> draw(std::uint64_t seed, std::int64_t index, std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
   const ParameterSpec parameter{"w", {count}, true, ParameterSpec::Init::kNormal, 0.02};
-  initialize_parameter(parameter, seed, index,
-                       {reinterpret_cast<std::byte*>(values.data()), DType::kF32, {count}});
+  initialize_parameter(parameter, seed, index, 0, values);
   return values;
 }
 

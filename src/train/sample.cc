@@ -3,18 +3,17 @@
 
 #include <cstdio>
 
-#include "backend/cpu/cpu_target.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/input_file.h"
 #include "checkpoint/checkpoint_store.h"
 #include "console/stop_signal.h"
 #include "data/char_tokenizer.h"
-#include "device/device.h"
-#include "machine/host_memory.h"
+#include "data/vocabulary.h"
+#include "device/choose.h"
 #include "report/plan/refusal.h"
 #include "train/generate.h"
-#include "train/start.h"
+#include "train/resume.h"
 
 namespace snug {
 namespace {
@@ -65,22 +64,11 @@ std::vector<std::int32_t> encode_prompt(const CharTokenizer& tokenizer, const st
   return tokens;
 }
 
-std::unique_ptr<Generator> load_generator(const CheckpointStore& store, const RunPlan& run) {
-  auto generator = std::make_unique<Generator>(run);
-  std::vector<NamedView> weights;
-  for (const TensorId id : run.program.weights) {
-    weights.push_back({run.program.tensor(id).name, generator->executor().view(id)});
-  }
-  const Loaded loaded = store.load({weights, {}});
-  for (const std::string& warning : loaded.warnings) say(warning);
-  return generator;
-}
-
 }  // namespace
 
 void sample(LoadedConfig config) {
   Config& settings = config.values;
-  require_device(settings);
+  require_runnable(settings);
   const CheckpointStore store(settings.out_dir, 1);
   const auto found = store.peek(Parts::kWeights);
   if (!found) {
@@ -97,12 +85,13 @@ void sample(LoadedConfig config) {
   const CharTokenizer tokenizer(tokenizer_of(settings));
   const std::vector<std::int32_t> prompt = encode_prompt(tokenizer, settings.start);
 
-  const int threads = cpu::use_threads(settings.threads);
-  const auto run =
-      plan_sampling(make_model_spec(settings, settings.vocab_size), settings.block_size, threads);
-  const Budget budget = processor_now(settings).budget;
+  const std::unique_ptr<Device> device = device_to_run(settings);
+  const auto run = plan_sampling(make_model_spec(settings, settings.vocab_size),
+                                 settings.block_size, DType::kF32, device->target());
+  const Budget& budget = device->budget();
   if (run->total_bytes() > budget.usable_bytes) throw does_not_fit(*run, budget);
-  const std::unique_ptr<Generator> generator = load_generator(store, *run);
+  Generator generator(*run, *device);
+  for (const std::string& warning : generator.load(store).warnings) say(warning);
 
   const Generator::Settings drawing{.seed = static_cast<std::uint64_t>(settings.seed),
                                     .temperature = settings.temperature,
@@ -118,7 +107,7 @@ void sample(LoadedConfig config) {
       std::fflush(stdout);
       return !stop.requested();
     };
-    generator->generate(drawing, static_cast<std::uint32_t>(i), tokens, print);
+    generator.generate(drawing, static_cast<std::uint32_t>(i), tokens, print);
     fmt::print("\n---------------\n");
   }
 }

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-#include "backend/cpu/gemm_peak.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "device/device.h"
+#include "device/choose.h"
 #include "report/plan/refusal.h"
 #include "train/fitting.h"
 #include "train/metrics.h"
@@ -64,28 +63,28 @@ void announce(const StartedRun& run, const Vocabulary& vocabulary, std::int64_t 
 
 // With --fit the settings are changed here, before anything is allocated. Otherwise it does not
 // fit.
-void fit_or_refuse(StartedRun& run, const PlannedDevice& device, const Vocabulary& vocabulary,
+void fit_or_refuse(StartedRun& run, const Device& device, const Vocabulary& vocabulary,
                    Console& console) {
   const Config& config = run.config.values;
-  const Planner planner(*device.target, vocabulary.size,
-                        device_rates(device, config, vocabulary.size));
-  Fixes fixes = find_fixes(planner, run.config, device.budget);
+  const Planner planner(device.target(), vocabulary.size, device.rates(config, vocabulary.size));
+  Fixes fixes = find_fixes(planner, run.config, device.budget());
   if (config.fit || config.safest) {
     const std::vector<std::string> lines = apply_fix(run.config, fixes, false);
     for (const std::string& line : lines) console.line(line);
     remember_fit(run.state, lines, run.resume.has_value());
     run.plan = planner.plan(config);
-    if (run.plan->total_bytes() <= device.budget.usable_bytes) return;
-    fixes = find_fixes(planner, run.config, device.budget);
+    if (run.plan->total_bytes() <= device.budget().usable_bytes) return;
+    fixes = find_fixes(planner, run.config, device.budget());
   }
-  throw does_not_fit(*run.plan, device.budget, fixes);
+  throw does_not_fit(*run.plan, device.budget(), fixes);
 }
 
 void plan_within_budget(StartedRun& run, const Vocabulary& vocabulary, Console& console) {
   Config& config = run.config.values;
-  const PlannedDevice device = processor_now(config);
-  run.plan = plan_training(config, vocabulary.size, device.threads);
-  const bool fits = run.plan->total_bytes() <= device.budget.usable_bytes;
+  run.device = device_to_run(config);
+  const Device& device = *run.device;
+  run.plan = plan_training(config, vocabulary.size, device.target());
+  const bool fits = run.plan->total_bytes() <= device.budget().usable_bytes;
   const bool fits_again = run.resume && (run.resume->fit || run.resume->safest);
   if (fits_again) {
     config.fit = run.resume->fit;
@@ -93,27 +92,12 @@ void plan_within_budget(StartedRun& run, const Vocabulary& vocabulary, Console& 
   }
   const bool asked = (config.fit || config.safest) && !fits_again;
   if (!fits || asked) fit_or_refuse(run, device, vocabulary, console);
-  announce(run, vocabulary, device.budget.usable_bytes, console);
-}
-
-// The program's tensors as a checkpoint names them, before they have a place.
-std::vector<NamedView> unplaced(const Program& program, const std::vector<TensorId>& ids) {
-  std::vector<NamedView> views;
-  for (const TensorId id : ids) {
-    const Tensor& tensor = program.tensor(id);
-    views.push_back({tensor.name, {nullptr, tensor.dtype, tensor.shape}});
-  }
-  return views;
+  announce(run, vocabulary, device.budget().usable_bytes, console);
 }
 
 // From here on out_dir is this run's own.
 void claim_out_dir(StartedRun& run) {
-  const Program& program = run.plan->program;
-  const std::vector<NamedView> weights = unplaced(program, program.weights);
-  std::vector<NamedView> optimizer = unplaced(program, program.first_moments);
-  const std::vector<NamedView> second = unplaced(program, program.second_moments);
-  optimizer.insert(optimizer.end(), second.begin(), second.end());
-  run.store->check_space({weights, optimizer});
+  run.store->check_space(CheckpointList(run.plan->program).tensors(nullptr));
   run.store->check_writable();
 }
 
@@ -133,7 +117,7 @@ void load_or_initialize(StartedRun& run, Console& console) {
     return;
   }
   console.line(fmt::format("Resuming training from {}", run.config.values.out_dir));
-  const Loaded loaded = run.store->load(run.engine->checkpoint_tensors());
+  const Loaded loaded = run.engine->load(*run.store);
   for (const std::string& warning : loaded.warnings) console.line(warning);
   require_work_left(run.config.values, loaded.state);
   console.line(
@@ -145,27 +129,13 @@ void load_or_initialize(StartedRun& run, Console& console) {
 
 }  // namespace
 
-void require_device(const Config& config) {
-  if (!config.card.empty()) {
-    throw DeviceError(
-        fmt::format("card = '{}' cannot be trained on: this build has no CUDA backend\n"
-                    "`snug plan` plans for it; to train on the processor leave --card out",
-                    config.card));
-  }
-  if (config.device == "cpu" || config.device == "auto") return;
-  throw DeviceError(
-      fmt::format("device = '{}' cannot be used: this build has no CUDA backend\n"
-                  "train on the processor with --device=cpu; `snug plan` needs no device",
-                  config.device));
-}
-
 StartedRun start_training(LoadedConfig config, Console& console) {
   StartedRun run;
   run.config = std::move(config);
   const Config& settings = run.config.values;
   run.store = std::make_unique<CheckpointStore>(settings.out_dir,
                                                 static_cast<int>(settings.keep_checkpoints));
-  require_device(settings);
+  require_runnable(settings);
   if (settings.init_from == "resume") {
     run.resume = take_resume_point(*run.store, run.config);
     if (!run.resume) throw nothing_to_resume(settings.out_dir);
@@ -184,12 +154,12 @@ StartedRun start_training(LoadedConfig config, Console& console) {
   plan_within_budget(run, vocabulary, console);
 
   if (!settings.eval_only) claim_out_dir(run);
-  run.engine =
-      std::make_unique<TrainingEngine>(settings, *run.plan, *run.train_tokens, *run.val_tokens);
+  run.engine = std::make_unique<TrainingEngine>(settings, *run.plan, *run.device, *run.train_tokens,
+                                                *run.val_tokens);
   if (!run.resume && !settings.eval_only) {
     set_aside_earlier_run(*run.store, settings.out_dir, console);
   }
-  run.peak_flops = measure_gemm_peak(run.engine->executor().arena());
+  run.peak_flops = run.engine->executor().measure_peak_flops();
   load_or_initialize(run, console);
   run.state.seed = static_cast<std::uint64_t>(settings.seed);
   run.state.config_json = config_to_json(settings);

@@ -8,14 +8,16 @@
 
 #include "config/config.h"
 #include "console/console.h"
+#include "data/vocabulary.h"
+#include "device/device.h"
 #include "train/engine.h"
-#include "train/planning.h"
 #include "train/resume.h"
 
 namespace snug {
 
 struct StartedRun {
   LoadedConfig config;
+  std::unique_ptr<Device> device;
   std::unique_ptr<RunPlan> plan;
   std::unique_ptr<TokenFile> train_tokens, val_tokens;
   std::unique_ptr<CheckpointStore> store;
@@ -28,8 +30,5 @@ struct StartedRun {
 
 // Locks out_dir for as long as the StartedRun lives; with eval_only it is read and nothing more.
 StartedRun start_training(LoadedConfig config, Console& console);
-
-// Throws DeviceError, which names the way out, for a device or card that cannot be used.
-void require_device(const Config& config);
 
 }  // namespace snug

@@ -8,7 +8,6 @@
 #include <optional>
 #include <type_traits>
 
-#include "backend/cpu/gemm_peak.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "console/progress_line.h"
@@ -232,7 +231,7 @@ class TrainLoop {
 
   void save(bool is_best) {
     console_.line(fmt::format("saving checkpoint to {}", config_.out_dir));
-    const Saved saved = run_.store->save(state_, engine_.checkpoint_tensors(), is_best);
+    const Saved saved = engine_.save(*run_.store, state_, is_best);
     for (const std::string& warning : saved.warnings) console_.line(warning);
     saved_iteration_ = state_.iteration;
   }

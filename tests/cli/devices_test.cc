@@ -75,16 +75,16 @@ TEST(ProcessorFacts, ReadsCpuinfo) {
   const std::string text =
       "processor\t: 0\nmodel\t\t: 207\nmodel name\t: Some CPU @ 2.0: fast\nflags\t\t: fpu avx2 "
       "avx512f\npower management:\n\nmodel name\t: another\n";
-  EXPECT_EQ(cpuinfo_value(text, "model name"), "Some CPU @ 2.0: fast");
-  EXPECT_EQ(cpuinfo_value(text, "model"), "207");
-  EXPECT_EQ(cpuinfo_value(text, "power management"), "");
-  EXPECT_EQ(cpuinfo_value(text, "Features"), "");
-  EXPECT_EQ(vector_extensions(cpuinfo_value(text, "flags")), (Words{"AVX2", "AVX-512"}));
-  EXPECT_EQ(vector_extensions("avx2x xavx512f amx_tile"), Words{"AMX"});
+  EXPECT_EQ(cpu::cpuinfo_value(text, "model name"), "Some CPU @ 2.0: fast");
+  EXPECT_EQ(cpu::cpuinfo_value(text, "model"), "207");
+  EXPECT_EQ(cpu::cpuinfo_value(text, "power management"), "");
+  EXPECT_EQ(cpu::cpuinfo_value(text, "Features"), "");
+  EXPECT_EQ(cpu::vector_extensions(cpu::cpuinfo_value(text, "flags")), (Words{"AVX2", "AVX-512"}));
+  EXPECT_EQ(cpu::vector_extensions("avx2x xavx512f amx_tile"), Words{"AMX"});
 }
 
 TEST(ProcessorFacts, OfThisMachine) {
-  const ProcessorFacts facts = processor_facts();
+  const cpu::ProcessorFacts facts = cpu::processor_facts();
   EXPECT_GE(facts.online_cores, 1);
   EXPECT_GE(facts.allowed_cores, 1);
   EXPECT_GE(facts.threads, facts.allowed_cores);  // more where OpenMP binds its first thread

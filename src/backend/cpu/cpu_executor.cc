@@ -1,15 +1,34 @@
 #include "backend/cpu/cpu_executor.h"
 
 #include <fmt/format.h>
-#include <omp.h>
-
 #include <algorithm>
+#include <cstring>
 
+#include "backend/cpu/gemm_peak.h"
 #include "backend/cpu/op_run.h"
+#include "backend/cpu/threads.h"
 #include "base/error.h"
 
 namespace snug::cpu {
 namespace {
+
+// The tensors' own bytes, without staging.
+class ArenaBytes : public TensorBytes {
+ public:
+  using Find = std::function<std::byte*(TensorId, std::int64_t offset, std::int64_t byte_count)>;
+  explicit ArenaBytes(Find find) : find_(std::move(find)) {}
+
+  std::span<const std::byte> get(TensorId id, std::int64_t offset,
+                                 std::int64_t byte_count) override {
+    return {find_(id, offset, byte_count), static_cast<std::size_t>(byte_count)};
+  }
+  void put(TensorId id, std::int64_t offset, std::int64_t byte_count, const Fill& fill) override {
+    fill({find_(id, offset, byte_count), static_cast<std::size_t>(byte_count)});
+  }
+
+ private:
+  Find find_;
+};
 
 void require_scratch(const Op& op, std::int64_t bytes) {
   if (bytes <= op.scratch_bytes) return;
@@ -19,11 +38,13 @@ void require_scratch(const Op& op, std::int64_t bytes) {
 }  // namespace
 
 CpuExecutor::CpuExecutor(const Program& program, const Plan& plan, const KernelTable& kernels)
-    : program_(program), plan_(plan), kernels_(kernels), arena_(plan.arena_bytes) {
-  if (program.threads != omp_get_max_threads()) {
-    throw InternalError(fmt::format("planned for {} threads, to be run on {}", program.threads,
-                                    omp_get_max_threads()));
-  }
+    : program_(program),
+      plan_(plan),
+      kernels_(kernels),
+      threads_(program.threads > 0 ? program.threads : thread_count(0)),
+      arena_(plan.arena_bytes),
+      gemms_(threads_) {
+  const ThreadCountScope scope(threads_);
   for (std::size_t t = 0; t < program.tensors.size(); ++t) {
     const Tensor& tensor = program.tensors[t];
     const std::int64_t offset = plan.tensor_offset[t];
@@ -42,7 +63,7 @@ CpuExecutor::CpuExecutor(const Program& program, const Plan& plan, const KernelT
 
 LinearCalls CpuExecutor::prepare_linear(const Phase& phase, const Op& op) {
   const std::int64_t T = phase.block_size;
-  const int threads = omp_get_max_threads();
+  const int threads = threads_;
   LinearCalls calls;
   calls.split = is_split(op, T);
   if (calls.split) {
@@ -74,6 +95,14 @@ void CpuExecutor::run_op(std::size_t phase, std::size_t op, const StepContext& c
   const Phase& of_phase = program_.phases[phase];
   const Op& what = of_phase.ops[op];
   if (observer_) observer_(of_phase, what, first_row, end_row);
+  if (context.transfer != nullptr &&
+      (what.kind == OpKind::kCheckpointRead || what.kind == OpKind::kCheckpointWrite)) {
+    ArenaBytes bytes([this](TensorId id, std::int64_t offset, std::int64_t byte_count) {
+      return place(id, offset, byte_count);
+    });
+    (*context.transfer)(bytes);
+    return;
+  }
   Scratch scratch;
   if (const ScratchPlace& place = plan_.scratch[phase][op]; place.byte_count > 0) {
     scratch = {arena_.data() + place.offset, place.byte_count};
@@ -82,7 +111,31 @@ void CpuExecutor::run_op(std::size_t phase, std::size_t op, const StepContext& c
       {*this, of_phase, what, context, scratch, linear_calls_[phase][op], first_row, end_row});
 }
 
+void CpuExecutor::write(TensorId id, std::int64_t offset, std::span<const std::byte> bytes) {
+  std::memcpy(place(id, offset, std::ssize(bytes)), bytes.data(), bytes.size());
+}
+
+void CpuExecutor::read(TensorId id, std::int64_t offset, std::span<std::byte> bytes) {
+  std::memcpy(bytes.data(), place(id, offset, std::ssize(bytes)), bytes.size());
+}
+
+std::byte* CpuExecutor::place(TensorId id, std::int64_t offset, std::int64_t byte_count) const {
+  const TensorView of_tensor = view(id);
+  if (offset < 0 || byte_count > of_tensor.byte_count() - offset) {
+    throw InternalError(fmt::format("bytes {} to {} of '{}', which has {}", offset,
+                                    offset + byte_count, program_.tensor(id).name,
+                                    of_tensor.byte_count()));
+  }
+  return of_tensor.data + offset;
+}
+
+double CpuExecutor::measure_peak_flops() {
+  const ThreadCountScope scope(threads_);
+  return measure_gemm_peak(arena_);
+}
+
 void CpuExecutor::run(const Phase& phase, const StepContext& context) {
+  const ThreadCountScope scope(threads_);
   const auto p = static_cast<std::size_t>(&phase - program_.phases.data());
   const std::int64_t rows = context.sequence_count * phase.block_size;
   for (std::size_t o = 0; o < phase.ops.size();) {

@@ -8,6 +8,7 @@
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels/kernels.h"
 #include "backend/cpu/linear_shapes.h"
+#include "base/tensor_view.h"
 #include "plan/plan.h"
 
 namespace snug::cpu {
@@ -29,7 +30,13 @@ class CpuExecutor : public Executor {
               const KernelTable& kernels = fast_kernels());
 
   void run(const Phase& phase, const StepContext& context) override;
-  TensorView view(TensorId id) const override;
+  void write(TensorId id, std::int64_t offset, std::span<const std::byte> bytes) override;
+  void read(TensorId id, std::int64_t offset, std::span<std::byte> bytes) override;
+  void wait() override {}  // run() returns when the work is done
+  double measure_peak_flops() override;
+
+  // The CPU's own: everywhere else a tensor is reached through write and read.
+  TensorView view(TensorId id) const;
 
   const Arena& arena() const { return arena_; }
 
@@ -43,12 +50,15 @@ class CpuExecutor : public Executor {
   friend struct OpRun;
 
   LinearCalls prepare_linear(const Phase& phase, const Op& op);
+  // Throws InternalError unless the tensor has these bytes.
+  std::byte* place(TensorId id, std::int64_t offset, std::int64_t byte_count) const;
   void run_op(std::size_t phase, std::size_t op, const StepContext& context, std::int64_t first_row,
               std::int64_t end_row);
 
   const Program& program_;
   const Plan& plan_;
   const KernelTable& kernels_;
+  const int threads_;
   Arena arena_;
   std::vector<TensorView> views_;
   std::vector<std::vector<LinearCalls>> linear_calls_;  // per phase, per op

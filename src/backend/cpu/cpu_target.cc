@@ -1,14 +1,11 @@
 #include "backend/cpu/cpu_target.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <dnnl.hpp>
 #include <set>
 
 #include "backend/cpu/kernels/kernels.h"
 #include "backend/cpu/linear_shapes.h"
-#include "backend/cpu/task_shares.h"
 #include "base/bytes.h"
 
 namespace snug::cpu {
@@ -85,15 +82,6 @@ std::int64_t norm_scratch(const Program& program, const Op& op) {
 }
 
 }  // namespace
-
-int use_threads(std::int64_t wanted) {
-  const std::int64_t asked = wanted > 0 ? wanted : omp_get_num_procs();
-  const int threads =
-      static_cast<int>(std::min<std::int64_t>({asked, kMostThreads, omp_get_thread_limit()}));
-  omp_set_dynamic(0);
-  omp_set_num_threads(threads);
-  return threads;
-}
 
 std::int64_t CpuTarget::scratch_bytes(const Program& program, const Phase& phase,
                                       const Op& op) const {

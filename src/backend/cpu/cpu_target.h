@@ -8,13 +8,9 @@
 
 namespace snug::cpu {
 
-// All cores this process may run on, or `wanted` if positive, but no more than kMostThreads or
-// OpenMP's limit; sets OpenMP's count.
-int use_threads(std::int64_t wanted);
-
 class CpuTarget : public Target {
  public:
-  explicit CpuTarget(int threads) : threads_(threads) {}
+  explicit CpuTarget(int threads) : threads_(threads), gemms_(threads) {}
 
   std::int64_t scratch_bytes(const Program& program, const Phase& phase,
                              const Op& op) const override;

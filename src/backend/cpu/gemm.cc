@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/cpu/threads.h"
 #include "base/bytes.h"
 #include "base/error.h"
 
@@ -47,18 +48,7 @@ dnnl::matmul::primitive_desc describe(const GemmShape& s) {
 }
 
 // oneDNN shapes a product for the number of threads that OpenMP would use now.
-class ThreadCountScope {
- public:
-  explicit ThreadCountScope(bool one_thread) : before_(omp_get_max_threads()) {
-    if (one_thread) omp_set_num_threads(1);
-  }
-  ~ThreadCountScope() { omp_set_num_threads(before_); }
-  ThreadCountScope(const ThreadCountScope&) = delete;
-  ThreadCountScope& operator=(const ThreadCountScope&) = delete;
-
- private:
-  int before_;
-};
+int threads_for(const GemmShape& shape) { return shape.one_thread ? 1 : omp_get_max_threads(); }
 
 // What one call at a time needs: handles that are pointed at the operands of each call.
 struct Slot {
@@ -92,7 +82,7 @@ struct Gemm::State {
 };
 
 Gemm::Gemm(const GemmShape& shape) {
-  const ThreadCountScope threads(shape.one_thread);
+  const ThreadCountScope scope(threads_for(shape));
   try {
     state_ = std::make_unique<State>(shape);
   } catch (const dnnl::error& error) {
@@ -109,7 +99,7 @@ const char* Gemm::implementation() const noexcept { return state_->description.i
 const GemmShape& Gemm::shape() const noexcept { return state_->shape; }
 
 void Gemm::prepare(int slots) {
-  const ThreadCountScope threads(state_->shape.one_thread);
+  const ThreadCountScope scope(threads_for(state_->shape));
   try {
     if (!state_->primitive) state_->primitive = dnnl::matmul(state_->description);
     while (static_cast<int>(state_->slots.size()) < slots) {
@@ -147,7 +137,9 @@ bool Gemm::packs_in_its_own_memory() const noexcept {
 
 Gemm& GemmCache::get(const GemmShape& shape) {
   std::unique_ptr<Gemm>& gemm = gemms_[shape];
-  if (!gemm) gemm = std::make_unique<Gemm>(shape);
+  if (gemm) return *gemm;
+  const ThreadCountScope scope(threads_);
+  gemm = std::make_unique<Gemm>(shape);
   return *gemm;
 }
 

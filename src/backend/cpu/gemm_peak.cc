@@ -11,7 +11,7 @@
 #include "backend/cpu/split/split_product.h"
 #include "base/bytes.h"
 
-namespace snug {
+namespace snug::cpu {
 namespace {
 
 constexpr double kSecondsToMeasure = 0.15;
@@ -35,7 +35,7 @@ double best_rate(double flops, const Run& run) {
 
 // Three square matrices and a workspace, in the arena.
 struct Square {
-  Square(const cpu::Arena& arena, std::int64_t side)
+  Square(const Arena& arena, std::int64_t side)
       : a(reinterpret_cast<float*>(arena.data())),
         b(a + side * side),
         c(b + side * side),
@@ -44,25 +44,25 @@ struct Square {
     std::fill_n(a, 2 * side * side, 0.5f);
   }
   float *a, *b, *c;
-  cpu::Scratch scratch;
+  Scratch scratch;
 };
 
-bool has_room(const cpu::Arena& arena, std::int64_t side, std::int64_t scratch_bytes) {
+bool has_room(const Arena& arena, std::int64_t side, std::int64_t scratch_bytes) {
   const std::int64_t matrix_bytes = side * side * static_cast<std::int64_t>(sizeof(float));
   return 3 * matrix_bytes + align_up(scratch_bytes, 64) <= arena.byte_count();
 }
 
 // FLOP/s, or nothing where the arena is too small. On AMX and through oneDNN, as linear ops go.
-std::optional<double> rate_of_split(const cpu::Arena& arena, std::int64_t side, double flops) {
-  cpu::SplitProduct product = cpu::split_product({.m = side, .n = side, .k = side});
-  if (!has_room(arena, side, cpu::split_scratch_bytes(product, omp_get_max_threads()))) return {};
+std::optional<double> rate_of_split(const Arena& arena, std::int64_t side, double flops) {
+  SplitProduct product = split_product({.m = side, .n = side, .k = side});
+  if (!has_room(arena, side, split_scratch_bytes(product, omp_get_max_threads()))) return {};
   const Square matrices(arena, side);
   product.a.data = matrices.a, product.b.data = matrices.b, product.c = matrices.c;
-  return best_rate(flops, [&] { return cpu::run_split_product(product, matrices.scratch); });
+  return best_rate(flops, [&] { return run_split_product(product, matrices.scratch); });
 }
 
-std::optional<double> rate_of_onednn(const cpu::Arena& arena, std::int64_t side, double flops) {
-  cpu::Gemm gemm({.m = side, .n = side, .k = side});
+std::optional<double> rate_of_onednn(const Arena& arena, std::int64_t side, double flops) {
+  Gemm gemm({.m = side, .n = side, .k = side});
   if (!has_room(arena, side, gemm.scratch_bytes())) return {};
   const Square matrices(arena, side);
   gemm.prepare();
@@ -73,14 +73,14 @@ std::optional<double> rate_of_onednn(const cpu::Arena& arena, std::int64_t side,
 
 }  // namespace
 
-double measure_gemm_peak(const cpu::Arena& arena) {
+double measure_gemm_peak(const Arena& arena) {
   for (const std::int64_t side : {1024, 512, 256, 128}) {
     const double flops = 2.0 * static_cast<double>(side * side * side);
     const auto rate =
-        cpu::amx_usable() ? rate_of_split(arena, side, flops) : rate_of_onednn(arena, side, flops);
+        amx_usable() ? rate_of_split(arena, side, flops) : rate_of_onednn(arena, side, flops);
     if (rate) return *rate;
   }
   return 0;
 }
 
-}  // namespace snug
+}  // namespace snug::cpu

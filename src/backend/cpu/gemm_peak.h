@@ -3,10 +3,10 @@
 
 #include "backend/cpu/arena.h"
 
-namespace snug {
+namespace snug::cpu {
 
 // FLOP/s of square fp32 products, measured for a fraction of a second in bytes that the arena has
 // anyway; its content is lost. 0 when the arena is too small to measure in.
-double measure_gemm_peak(const cpu::Arena& arena);
+double measure_gemm_peak(const Arena& arena);
 
-}  // namespace snug
+}  // namespace snug::cpu

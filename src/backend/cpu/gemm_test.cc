@@ -105,7 +105,7 @@ TEST(GemmSlots, HaveTheSameBitsSideBySide) {
 }
 
 TEST(GemmCache, DescribesAShapeOnce) {
-  GemmCache gemms;
+  GemmCache gemms(1);
   const GemmShape shape{.m = 3, .n = 4, .k = 5};
   const Gemm* first = &gemms.get(shape);
   EXPECT_EQ(&gemms.get(shape), first);

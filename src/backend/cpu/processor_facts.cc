@@ -8,11 +8,11 @@
 #include <iterator>
 #include <sstream>
 
-#include "backend/cpu/cpu_target.h"
 #include "backend/cpu/split/amx.h"
+#include "backend/cpu/threads.h"
 #include "hwy/highway.h"
 
-namespace snug {
+namespace snug::cpu {
 namespace {
 
 std::string cpuinfo() {
@@ -90,12 +90,12 @@ ProcessorFacts processor_facts() {
   if (facts.model.empty()) facts.model = "unknown";
   facts.online_cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   facts.allowed_cores = allowed_cores(facts.online_cores);
-  facts.threads = cpu::use_threads(0);
+  facts.threads = thread_count(0);
   facts.present = vector_extensions(cpuinfo_value(text, "flags"));
-  facts.products_on_amx = cpu::amx_usable();
+  facts.products_on_amx = amx_usable();
   facts.onednn_isa = onednn_isa();
   facts.kernels_isa = kernels_isa();
   return facts;
 }
 
-}  // namespace snug
+}  // namespace snug::cpu

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace snug {
+namespace snug::cpu {
 
 struct ProcessorFacts {
   std::string model;  // "unknown" where the system does not tell
@@ -25,4 +25,4 @@ std::string cpuinfo_value(const std::string& text, const std::string& key);
 // Of the names in `flags`, those of ProcessorFacts::present.
 std::vector<std::string> vector_extensions(const std::string& flags);
 
-}  // namespace snug
+}  // namespace snug::cpu

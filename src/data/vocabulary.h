@@ -1,0 +1,24 @@
+// The vocabulary of a run: how many tokens there are, and how that is known.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "config/config.h"
+#include "data/meta.h"
+
+namespace snug {
+
+struct Vocabulary {
+  std::int64_t size = 0;
+  std::string origin;        // "data/x/meta.pkl", "vocab_size", "GPT-2, no meta.pkl in data/x"
+  std::optional<Meta> meta;  // of the data set, where there is one
+};
+
+std::string dataset_folder(const Config& config);
+
+// Throws DataError when the data set's meta.pkl is there but damaged.
+Vocabulary find_vocabulary(const Config& config);
+
+}  // namespace snug
