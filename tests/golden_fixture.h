@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -85,12 +86,33 @@ class GoldenFixture {
   static constexpr double kFactor = 8;
   static constexpr double kEps = 0x1p-24;
 
+  // A single tensor in memory of the test's own.
+  class OneTensor : public TensorBytes {
+   public:
+    explicit OneTensor(std::span<std::byte> bytes) : bytes_(bytes) {}
+    std::span<const std::byte> get(std::int32_t, std::int64_t offset,
+                                   std::int64_t byte_count) override {
+      return piece(offset, byte_count);
+    }
+    void put(std::int32_t, std::int64_t offset, std::int64_t byte_count,
+             const Fill& fill) override {
+      fill(piece(offset, byte_count));
+    }
+
+   private:
+    std::span<std::byte> piece(std::int64_t offset, std::int64_t byte_count) const {
+      return bytes_.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(byte_count));
+    }
+    std::span<std::byte> bytes_;
+  };
+
   template <typename T>
   std::vector<T> stored(const std::string& name) const {
     const SafetensorsEntry& entry = *entries_.at(name);
     std::vector<T> out(static_cast<std::size_t>(entry.label.shape.element_count()));
     const DType dtype = std::is_same_v<T, float> ? DType::kF32 : DType::kI32;
-    reader_.read(entry, {reinterpret_cast<std::byte*>(out.data()), dtype, entry.label.shape});
+    OneTensor bytes(std::as_writable_bytes(std::span(out)));
+    reader_.read(entry, {name, dtype, entry.label.shape, 0}, bytes);
     return out;
   }
 
