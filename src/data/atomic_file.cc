@@ -16,7 +16,7 @@
 namespace snug {
 namespace {
 
-// Whether `path` still names the file behind `descriptor`: another process may have published it
+// Whether `path` still names the open file `descriptor`: another process may have published it
 // between our open and our lock.
 bool names_same_file(const std::string& path, int descriptor) {
   struct stat by_path {

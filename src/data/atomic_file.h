@@ -38,8 +38,8 @@ class AtomicFile {
   bool published_ = false;
 };
 
-// Writes `text` to `path`: a file appears whole or not at all, the one that a link leads to, and a
-// device or pipe is written to as it is. Throws DeviceError.
+// Writes `text` to `path`. A file appears whole or not at all; of a link its target is written; a
+// device or pipe is written to directly. Throws DeviceError.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 // Makes `directory` and its parents; throws DeviceError when it cannot.

@@ -1,5 +1,5 @@
 // Writes a character dataset as nanoGPT has it: train.bin, val.bin (uint16) and meta.pkl. All three
-// are whole on the disk before the first takes its name; until then an older dataset stands.
+// are complete on the disk before the first takes its name; until then an older dataset stays.
 #pragma once
 
 #include <array>

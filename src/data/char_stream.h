@@ -29,7 +29,7 @@ class CharStream {
 
   const InputFile& file_;
   std::string buffer_;
-  std::size_t begin_ = 0, end_ = 0;  // what of the buffer is unread
+  std::size_t begin_ = 0, end_ = 0;  // the unread part of the buffer
   std::int64_t read_bytes_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // A dataset's meta.pkl, as nanoGPT writes and reads it: a pickled dict of vocab_size, itos and
-// stoi. Snug adds one key that nanoGPT passes over: entropy_per_char, for text of known entropy.
+// stoi. Snug adds one key that nanoGPT ignores: entropy_per_char, for text of known entropy.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kFewestSplitTokens = 2;  // one to read and one to predict
+constexpr std::int64_t kMinSplitTokens = 2;  // one to read and one to predict
 
 // Calls `progress` about every MiB.
 class ProgressMeter {
@@ -67,12 +67,11 @@ void check_census(const Census& census, std::int64_t train_count, const std::str
   if (census.character_count == 0) {
     throw DataError(fmt::format("{} is empty\ngive a file with text in it", name));
   }
-  if (train_count < kFewestSplitTokens ||
-      census.character_count - train_count < kFewestSplitTokens) {
+  if (train_count < kMinSplitTokens || census.character_count - train_count < kMinSplitTokens) {
     throw DataError(
         fmt::format("{} is too small: {} characters\nthe last tenth is kept for "
                     "validation and needs at least {}\ngive it more text",
-                    name, census.character_count, kFewestSplitTokens));
+                    name, census.character_count, kMinSplitTokens));
   }
 }
 

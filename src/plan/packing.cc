@@ -67,19 +67,19 @@ class FirstFit {
   Packing packing_;
 };
 
-// Blocks that live all the time, such as weights: stacked under the others, as nothing can ever
-// share their place.
-class Bottom {
+// Blocks that live all the time, such as weights. They are stacked below the others, because
+// nothing can ever share their bytes.
+class AlwaysLive {
  public:
-  explicit Bottom(const std::vector<Block>& blocks) : is_bottom_(blocks.size()) {
+  explicit AlwaysLive(const std::vector<Block>& blocks) : is_always_live_(blocks.size()) {
     std::int32_t first = std::numeric_limits<std::int32_t>::max(), last = -1;
     for (const Block& block : blocks) {
       first = std::min(first, block.first);
       last = std::max(last, block.last);
     }
     for (std::size_t i = 0; i < blocks.size(); ++i) {
-      is_bottom_[i] = blocks[i].first == first && blocks[i].last == last;
-      if (is_bottom_[i]) {
+      is_always_live_[i] = blocks[i].first == first && blocks[i].last == last;
+      if (is_always_live_[i]) {
         offsets_.push_back(bytes_);
         bytes_ += blocks[i].bytes;
       } else {
@@ -91,18 +91,18 @@ class Bottom {
   std::int64_t bytes() const { return bytes_; }
   const std::vector<Block>& others() const { return others_; }
 
-  Packing under(const Packing& packing) const {
+  Packing below(const Packing& packing) const {
     Packing whole;
     whole.total_bytes = bytes_ + packing.total_bytes;
     std::size_t mine = 0, other = 0;
-    for (const bool is_bottom : is_bottom_) {
-      whole.offset.push_back(is_bottom ? offsets_[mine++] : bytes_ + packing.offset[other++]);
+    for (const bool is_mine : is_always_live_) {
+      whole.offset.push_back(is_mine ? offsets_[mine++] : bytes_ + packing.offset[other++]);
     }
     return whole;
   }
 
  private:
-  std::vector<bool> is_bottom_;
+  std::vector<bool> is_always_live_;
   std::vector<std::int64_t> offsets_;
   std::int64_t bytes_ = 0;
   std::vector<Block> others_;
@@ -134,14 +134,14 @@ Packing pack(const std::vector<Block>& blocks, std::int64_t lower_bound_bytes) {
   constexpr std::size_t kManyBlocks = 4096;
   const std::int64_t enough =
       blocks.size() < kManyBlocks ? lower_bound_bytes : lower_bound_bytes + lower_bound_bytes / 500;
-  const Bottom bottom(blocks);
+  const AlwaysLive always_live(blocks);
   Packing best;
   for (const Order& order : orders) {
-    Packing packing = FirstFit(bottom.others()).run(order);
+    Packing packing = FirstFit(always_live.others()).run(order);
     if (best.offset.empty() || packing.total_bytes < best.total_bytes) best = std::move(packing);
-    if (best.total_bytes + bottom.bytes() <= enough) break;
+    if (best.total_bytes + always_live.bytes() <= enough) break;
   }
-  return bottom.under(best);
+  return always_live.below(best);
 }
 
 }  // namespace snug

@@ -10,10 +10,10 @@ std::string painted(bool color, const char* code, std::string_view text) {
   return color ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
 }
 
-std::string bar(std::int64_t bytes, std::int64_t most, int cells) {
+std::string bar(std::int64_t bytes, std::int64_t max_bytes, int cells) {
   constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  if (most <= 0 || bytes <= 0) return "";
-  const double share = std::min(1.0, static_cast<double>(bytes) / static_cast<double>(most));
+  if (max_bytes <= 0 || bytes <= 0) return "";
+  const double share = std::min(1.0, static_cast<double>(bytes) / static_cast<double>(max_bytes));
   const int eighths = std::max(1, static_cast<int>(share * 8 * cells));
   std::string text;
   for (int i = 0; i < eighths / 8; ++i) text += "█";

@@ -10,8 +10,8 @@ namespace snug {
 // In a colour of the terminal ("1;32"), if there is colour at all.
 std::string painted(bool color, const char* code, std::string_view text);
 
-// "██▌": the share of `most` in eighths of a cell, at least one; nothing for nothing.
-std::string bar(std::int64_t bytes, std::int64_t most, int cells);
+// "██▌": the share of `max_bytes` in eighths of a cell, at least one; nothing for nothing.
+std::string bar(std::int64_t bytes, std::int64_t max_bytes, int cells);
 
 // For text and double-quoted attributes. What is not UTF-8 is left to the browser, which shows it
 // as a replacement character.

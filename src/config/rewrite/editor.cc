@@ -28,7 +28,8 @@ std::optional<Value> kept_as(std::string_view name, const Value& value) {
   }
 }
 
-Editor::Editor(const EditedFile& file, const Wishes& wishes) : file_(file), wishes_(wishes) {
+Editor::Editor(const EditedFile& file, const RequestedChanges& requested)
+    : file_(file), requested_(requested) {
   const std::vector<Assignment>& assignments = file.module.assignments;
   for (std::size_t i = 0; i < assignments.size(); ++i) {
     for (const Target& target : assignments[i].targets) {
@@ -81,29 +82,29 @@ void Editor::settle(std::size_t index) {
   const std::optional<Value> before = value_of(assignment, false);
   const std::optional<Value> after = value_of(assignment, true);
   if (!before) throw InternalError("rewrite_config: a value that was read cannot be computed");
-  Fates fates;
+  TargetNames names;
   bool follows = !is_opaque(*before) || changed_reads(s).empty();
   for (const Target& target : assignment.targets) {
     const std::string& name = target.name;
     const Value old = kept_as(name, *before).value();
-    const auto wish = wishes_.values.find(name);
-    const bool decides = wish != wishes_.values.end() && last_[name] == index;
-    const Value& wanted = decides ? wish->second : old;
+    const auto request = requested_.values.find(name);
+    const bool decides = request != requested_.values.end() && last_[name] == index;
+    const Value& wanted = decides ? request->second : old;
     const bool changes = !is_same(wanted, old);
     // A key that changes gets its own type, even from a formula that Snug would convert.
     const std::optional<Value> got = after && !changes ? kept_as(name, *after) : after;
-    const bool drops = wishes_.dropped.contains(name);
+    const bool drops = requested_.dropped.contains(name);
     follows = follows && !drops && got && is_same(*got, wanted);
-    (drops ? fates.dropped : changes ? fates.changed : fates.kept).push_back(name);
+    (drops ? names.dropped : changes ? names.changed : names.kept).push_back(name);
   }
   if (!follows) {
     const bool cut_off = !after || !is_same(*before, *after) || is_opaque(*before);
-    edit(s, fates, cut_off && !fates.kept.empty());
+    edit(s, names, cut_off && !names.kept.empty());
   }
   for (const Target& target : assignment.targets) {
     values_.insert_or_assign(target.name, kept_as(target.name, *before).value());
   }
-  for (const std::string& name : fates.changed) changed_.emplace(name, wishes_.values.at(name));
+  for (const std::string& name : names.changed) changed_.emplace(name, requested_.values.at(name));
 }
 
 bool Editor::is_opaque(const Value& value) { return std::holds_alternative<PythonSequence>(value); }
@@ -123,37 +124,37 @@ std::vector<std::size_t> Editor::changed_reads(const Statement& s) const {
   return reads;
 }
 
-void Editor::edit(const Statement& s, const Fates& fates, bool cut_off) {
+void Editor::edit(const Statement& s, const TargetNames& names, bool cut_off) {
   Pending& pending = pending_[s.line];
   pending.was.push_back(quote(file_.source, file_.layout.tokens, s));
   if (cut_off) write_old_values(s, pending.was.back());
-  note_fates(s, fates);
-  NameSet stay(fates.kept.begin(), fates.kept.end());
-  if (fates.kept.empty() && fates.changed.empty()) {
+  note_changes(s, names);
+  NameSet stay(names.kept.begin(), names.kept.end());
+  if (names.kept.empty() && names.changed.empty()) {
     pending.is_split = true;
     move_comments(s, pending);
     edits.push_back({{begin(s.first), end(s.end - 1)}, "pass"});
     return;
   }
-  if (fates.kept.empty()) stay = replace_value(s, fates, pending);
+  if (names.kept.empty()) stay = replace_value(s, names, pending);
   NameSet moved;
   for (std::size_t i = s.first; i < s.value; i += 2) {
     const std::string name(file_.source.slice(token(i).extent));
     if (stay.contains(name)) continue;
     pending.is_split = true;
     edits.push_back({{begin(i), begin(i + 2)}, ""});
-    if (wishes_.dropped.contains(name) || !moved.insert(name).second) continue;
+    if (requested_.dropped.contains(name) || !moved.insert(name).second) continue;
     const std::size_t at = end(s.end - 1);
-    edits.push_back({{at, at}, fmt::format("; {} = {}", name, wished(name))});
+    edits.push_back({{at, at}, fmt::format("; {} = {}", name, requested_text(name))});
   }
 }
 
-NameSet Editor::replace_value(const Statement& s, const Fates& fates, Pending& pending) {
+NameSet Editor::replace_value(const Statement& s, const TargetNames& names, Pending& pending) {
   const std::vector<std::string>& targets = pending.was.back().targets;
-  const std::string text = wished(fates.changed.front());
+  const std::string text = requested_text(names.changed.front());
   NameSet served;
-  for (const std::string& name : fates.changed) {
-    if (wished(name) == text) served.insert(name);
+  for (const std::string& name : names.changed) {
+    if (requested_text(name) == text) served.insert(name);
   }
   if (pending.was.back().sign != "=") edits.push_back({token(s.value - 1).extent, "="});
   move_comments(s, pending);
@@ -177,13 +178,13 @@ void Editor::write_old_values(const Statement& s, const Quote& was) {
                               fmt::join(names, " and ")));
 }
 
-void Editor::note_fates(const Statement& s, const Fates& fates) {
-  for (const std::string& name : NameSet(fates.changed.begin(), fates.changed.end())) {
+void Editor::note_changes(const Statement& s, const TargetNames& names) {
+  for (const std::string& name : NameSet(names.changed.begin(), names.changed.end())) {
     if (count_[name] < 2) continue;
     notes.push_back(fmt::format("{}:{}: {} is set {} times: the last one decides and was changed",
                                 file_.source.name(), line_number(s), name, count_[name]));
   }
-  for (const std::string& name : NameSet(fates.dropped.begin(), fates.dropped.end())) {
+  for (const std::string& name : NameSet(names.dropped.begin(), names.dropped.end())) {
     notes.push_back(fmt::format("{}:{}: {} was taken out: nothing reads it any more",
                                 file_.source.name(), line_number(s), name));
   }

@@ -1,8 +1,8 @@
 // Plans the edits that give a config file's keys new values.
 //
-// Edits are planned on the text with '\n' line ends, in which the parser counts its bytes, and made
-// on the raw one. Names keep their values throughout, but for changed keys below their last
-// assignment; so a statement is touched if it is such an assignment or reads such a key.
+// Edits are planned on the text with '\n' line ends, in which the parser counts its bytes, and
+// applied to the raw text. Names keep their values throughout, except changed keys after their last
+// assignment; so a statement is edited if it is such an assignment or reads such a key.
 #pragma once
 
 #include <map>
@@ -31,35 +31,36 @@ struct Edit {
   std::string text;
 };
 
-struct Wishes {
+// The new values of keys, and what has to go because of them.
+struct RequestedChanges {
   ValueMap values;
-  NameSet dropped;  // helpers to take out
+  NameSet dropped;  // helpers to remove
 };
 
 // Plans the edits of one file.
 class Editor {
  public:
-  Editor(const EditedFile& file, const Wishes& wishes);
+  Editor(const EditedFile& file, const RequestedChanges& requested);
   void run();
 
   std::string edited() const;
 
-  std::vector<Edit> edits;  // by place, none over another
+  std::vector<Edit> edits;  // in order, without overlap
   std::vector<std::string> notes;
 
-  // Of every name that the file sets, at its end and without the changes.
+  // The values, at the end of the file and without the changes, of every name that it sets.
   const ValueMap& values() const { return values_; }
 
  private:
-  // What the tail of an edited line has to tell.
+  // What the comment at the end of an edited line has to state.
   struct Pending {
     std::vector<Quote> was, now;
     std::vector<std::string> comments;  // from inside of values that were replaced
     bool is_split = false;              // more statements stand there than before, or none
   };
 
-  // What becomes of the targets of a statement.
-  struct Fates {
+  // The targets of a statement by what happens to them.
+  struct TargetNames {
     std::vector<std::string> kept, changed, dropped;
   };
 
@@ -67,7 +68,7 @@ class Editor {
   std::optional<Value> value_of(const Assignment& assignment, bool after) const;
   void settle(std::size_t index);
 
-  // Nothing that is read can look into a list, but Python can.
+  // Snug cannot compute with lists, but Python can.
   static bool is_opaque(const Value& value);
 
   const Token& token(std::size_t i) const { return file_.layout.tokens[i]; }
@@ -77,23 +78,26 @@ class Editor {
 
   // The tokens in which the value reads a key that has changed above.
   std::vector<std::size_t> changed_reads(const Statement& s) const;
-  void edit(const Statement& s, const Fates& fates, bool cut_off);
+  void edit(const Statement& s, const TargetNames& names, bool cut_off);
 
-  std::string wished(const std::string& name) const { return python_repr(wishes_.values.at(name)); }
+  std::string requested_text(const std::string& name) const {
+    return python_repr(requested_.values.at(name));
+  }
 
   // All targets change. Returns those that the new value serves: the first and its equals.
-  NameSet replace_value(const Statement& s, const Fates& fates, Pending& pending);
+  NameSet replace_value(const Statement& s, const TargetNames& names, Pending& pending);
   void write_old_values(const Statement& s, const Quote& was);
-  void note_fates(const Statement& s, const Fates& fates);
+  void note_changes(const Statement& s, const TargetNames& names);
   void move_comments(const Statement& s, Pending& pending) const;
   void end_line(const Line& line, const Pending& pending);
 
   const EditedFile& file_;
-  const Wishes& wishes_;
-  std::map<std::string, std::size_t> last_, count_;  // by name: its last assignment, and how many
-  ValueMap values_;                                  // of the names so far, without the changes
-  ValueMap changed_;                                 // keys that have their new value by now
-  std::map<std::size_t, Pending> pending_;           // by line
+  const RequestedChanges& requested_;
+  std::map<std::string, std::size_t> last_,
+      count_;         // by name: index of its last assignment, and number of them
+  ValueMap values_;   // of the names so far, without the changes
+  ValueMap changed_;  // keys that have their new value by now
+  std::map<std::size_t, Pending> pending_;  // by line
 };
 
 }  // namespace snug::rewriting

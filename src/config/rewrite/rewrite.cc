@@ -46,15 +46,15 @@ NameSet orphans(const Module& before, const Module& after) {
   return names;
 }
 
-// Edits what the file sets. Adds to wishes.dropped what the edits leave without a reader.
-Rewritten edit_settings(const EditedFile& file, Wishes& wishes) {
+// Edits what the file sets. Adds to requested.dropped what the edits leave without a reader.
+Rewritten edit_settings(const EditedFile& file, RequestedChanges& requested) {
   for (;;) {
-    Editor editor(file, wishes);
+    Editor editor(file, requested);
     editor.run();
     Rewritten result{editor.edited(), std::move(editor.notes)};
     const NameSet lost = orphans(file.module, EditedFile(file.source.name(), result.text).module);
     if (lost.empty()) return result;
-    wishes.dropped.insert(lost.begin(), lost.end());
+    requested.dropped.insert(lost.begin(), lost.end());
   }
 }
 
@@ -90,7 +90,7 @@ std::string added_line(const Change& change, const Value& value) {
 
 // Appends the keys of `changes` that `file` does not set.
 void add_settings(Rewritten& result, const EditedFile& file, const std::vector<Change>& changes,
-                  const Wishes& wishes, const std::string& reason) {
+                  const RequestedChanges& requested, const std::string& reason) {
   NameSet set;
   for (const Assignment& assignment : file.module.assignments) {
     for (const Target& target : assignment.targets) set.insert(target.name);
@@ -98,7 +98,7 @@ void add_settings(Rewritten& result, const EditedFile& file, const std::vector<C
   std::vector<std::string> lines;
   for (const Change& change : changes) {
     if (!set.insert(change.key).second) continue;
-    lines.push_back(added_line(change, wishes.values.at(change.key)));
+    lines.push_back(added_line(change, requested.values.at(change.key)));
     result.notes.push_back(
         fmt::format("{} does not set {}: added at its end", file.source.name(), change.key));
   }
@@ -115,7 +115,7 @@ void add_settings(Rewritten& result, const EditedFile& file, const std::vector<C
 }
 
 // Throws InternalError unless the result is what rewrite_config promises.
-void verify(const EditedFile& file, const Rewritten& result, const Wishes& wishes) {
+void verify(const EditedFile& file, const Rewritten& result, const RequestedChanges& requested) {
   const auto require = [&](bool holds, const std::string& what) {
     if (holds) return;
     throw InternalError(fmt::format("rewriting {}: {}", file.source.name(), what));
@@ -123,30 +123,30 @@ void verify(const EditedFile& file, const Rewritten& result, const Wishes& wishe
   const EditedFile written(file.source.name(), result.text);
   const Reading before = read(file.stopped), after = read(written.stopped);
   for (const Field& field : all_fields()) {
-    const auto wish = wishes.values.find(field.key);
-    const bool wished = wish != wishes.values.end();
-    const Value wanted = wished ? wish->second : field_value(before.config.values, field);
+    const auto request = requested.values.find(field.key);
+    const bool is_requested = request != requested.values.end();
+    const Value wanted = is_requested ? request->second : field_value(before.config.values, field);
     const Value got = field_value(after.config.values, field);
     require(is_same(wanted, got), fmt::format("{} would be {}, not {}", field.key, python_repr(got),
                                               python_repr(wanted)));
-    require(after.config.is_set(field.key) == (wished || before.config.is_set(field.key)),
+    require(after.config.is_set(field.key) == (is_requested || before.config.is_set(field.key)),
             fmt::format("{} would be set or missing", field.key));
   }
   require(after.finishes || !before.finishes, "a helper would look like a mistyped key");
-  const Wishes none;
+  const RequestedChanges none;
   Editor old(file, none);
-  Editor again(written, wishes);
+  Editor again(written, requested);
   old.run();
   again.run();
   require(again.edits.empty(), "a second time would change it again");
   for (const auto& [name, value] : old.values()) {
-    if (find_field(name) || wishes.dropped.contains(name)) continue;
+    if (find_field(name) || requested.dropped.contains(name)) continue;
     const auto at = again.values().find(name);
     require(at != again.values().end() && is_same(at->second, value), name + " would change");
   }
 }
 
-ValueMap wished_values(const std::vector<Change>& changes) {
+ValueMap requested_values(const std::vector<Change>& changes) {
   ValueMap values;
   for (const auto& [key, before, after] : changes) {
     const std::optional<Value> literal = is_utf8(after) ? read_literal(after) : std::nullopt;
@@ -175,14 +175,14 @@ void check_text(const std::string& file_name, const std::string& text) {
 Rewritten rewrite_config(const std::string& file_name, const std::string& source,
                          const std::vector<Change>& changes, const std::string& reason) {
   check_text(file_name, source);
-  Wishes wishes{wished_values(changes), {}};
+  RequestedChanges requested{requested_values(changes), {}};
   read({file_name, normalise(source).text});  // whose errors show the text as it is
   const EditedFile file(file_name, source);
   Rewritten result;
   try {
-    result = edit_settings(file, wishes);
-    add_settings(result, file, changes, wishes, reason);
-    verify(file, result, wishes);
+    result = edit_settings(file, requested);
+    add_settings(result, file, changes, requested, reason);
+    verify(file, result, requested);
   } catch (const ConfigError& error) {
     throw InternalError(fmt::format("rewriting {} broke it: {}", file_name, error.what()));
   }

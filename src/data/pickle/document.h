@@ -1,5 +1,5 @@
 // What a pickle of plain data holds: a tree of None, bool, int, float, str, bytes, list, tuple,
-// dict and set. Made by pickle_reader.h; values are handles into their document.
+// dict and set. Made by reader.h; values are handles into their document.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace snug {
 
-// What a pickle may cost whoever reads it: together they bound its memory to about 300 MiB.
+// Limits of what reading a pickle may cost: together they bound its memory to about 300 MiB.
 struct PickleLimits {
   static constexpr std::int64_t kFileBytes = 8 * kMiB;  // 65,536 characters take 2
   static constexpr std::size_t kObjects = 1 << 20;      // a vocabulary of 65,536 needs a quarter
@@ -47,8 +47,8 @@ struct PickleNode {
 
 class PickleDocument;
 
-// Valid as long as its document stands where it is. Asking for what the kind does not have throws
-// InternalError.
+// Valid as long as its document exists and is not moved. Asking for what the kind does not have
+// throws InternalError.
 class PickleValue {
  public:
   PickleKind kind() const;

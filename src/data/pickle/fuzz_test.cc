@@ -77,7 +77,7 @@ TEST(PickleFuzz, MutatedPickles) {
     for (std::size_t changes = 1 + dice.below(6); changes > 0; --changes) mutate(bytes, dice);
     ++(survives(bytes) ? read : refused);
   }
-  EXPECT_GT(read, 1000);  // the mutations are mild enough to reach behind the first check
+  EXPECT_GT(read, 1000);  // the mutations are mild enough to pass the first check
   EXPECT_GT(refused, 1000);
 }
 

@@ -1,5 +1,5 @@
-// The stack machine a pickle is a program for, without the opcodes that could do harm. An opcode
-// takes time and memory in proportion to the bytes it stands in. For pickle_reader.h only.
+// The stack machine that a pickle is a program for, without the opcodes that could do harm. An
+// opcode takes time and memory in proportion to its bytes in the file. Internal to reader.h.
 #pragma once
 
 #include <cstdint>

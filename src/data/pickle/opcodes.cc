@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kHighestProtocol = 5;
 
-// What plain data never needs, and could be used to run code or to reach outside the file.
+// Opcodes that plain data never needs, and that could run code or reach outside the file.
 constexpr std::array<std::pair<std::uint8_t, std::string_view>, 15> kRefused{{
     {'c', "GLOBAL"},
     {0x93, "STACK_GLOBAL"},

@@ -15,7 +15,7 @@
 namespace snug {
 namespace {
 
-constexpr std::int64_t kFewestDatasetBytes = 10'000;
+constexpr std::int64_t kMinDatasetBytes = 10'000;
 
 // (choice, kTales, tale, tale / 2^32): one stream of choices per tale.
 constexpr auto kTales = RandomPurpose::kTales;
@@ -43,7 +43,7 @@ class TaleWriter {
     return uniform_below(words[0], words[1], bound);
   }
 
-  // What is to be remembered is never what already is.
+  // A text that is to be remembered must differ from those remembered already.
   std::uint64_t weight_of(const TaleAlternative& alternative, bool remembered) const {
     const bool taken = remembered && memory_.holds_text(alternative.plain_text());
     return taken ? 0 : alternative.weight;
@@ -99,10 +99,10 @@ class TaleWriter {
   TaleMemory memory_;
 };
 
-void check_bytes(std::int64_t bytes, std::int64_t fewest) {
-  if (bytes >= fewest && bytes <= kMaxTalesBytes) return;
+void check_bytes(std::int64_t bytes, std::int64_t min_bytes) {
+  if (bytes >= min_bytes && bytes <= kMaxTalesBytes) return;
   throw ConfigError(fmt::format("{} bytes of tales were asked for\nwanted from {} to {}",
-                                with_thousands(bytes), with_thousands(fewest),
+                                with_thousands(bytes), with_thousands(min_bytes),
                                 with_thousands(kMaxTalesBytes)));
 }
 
@@ -121,7 +121,7 @@ Tales write_tales(std::uint64_t seed, std::int64_t min_bytes, std::int64_t first
 
 TalesSummary prepare_tales(const std::filesystem::path& directory, std::uint64_t seed,
                            std::int64_t bytes) {
-  check_bytes(bytes, kFewestDatasetBytes);
+  check_bytes(bytes, kMinDatasetBytes);
   const Tales train = write_tales(seed, bytes / 10 * 9);
   const std::int64_t val_bytes = std::max(bytes - std::ssize(train.text), bytes / 20);
   const Tales val = write_tales(seed, val_bytes, train.tale_count);

@@ -32,7 +32,7 @@ bool kernel_saves_tiles() {
   return (low & kAvx512AndTiles) == kAvx512AndTiles;
 }
 
-// Tiles are 8 KiB of registers, which Linux gives only to who asks.
+// Tiles are 8 KiB of registers, which a process must ask Linux for.
 bool kernel_allows_tiles() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

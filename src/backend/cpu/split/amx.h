@@ -5,7 +5,7 @@ namespace snug::cpu {
 
 // The processor has it, the kernel has allowed it to this process (asked for once), and the
 // variable that limits oneDNN's instruction set (ONEDNN_MAX_CPU_ISA, DNNL_MAX_CPU_ISA) does not
-// stand below it.
+// exclude it.
 bool amx_usable();
 
 }  // namespace snug::cpu

@@ -21,20 +21,20 @@ Blocks::Block Blocks::at(std::int64_t index) const {
   return {k, std::min({kBlockDepth, sequence_ - position, k_ - k})};
 }
 
-std::int64_t Division::most_columns() const { return ceil_div(column_panels, column_parts); }
+std::int64_t Division::max_columns() const { return ceil_div(column_panels, column_parts); }
 
 bool Division::small() const {
-  return blocks <= kSectionBlocks && most_columns() <= kSectionPanels &&
-         blocks * most_columns() <= kSmallBlocks;
+  return blocks <= kSectionBlocks && max_columns() <= kSectionPanels &&
+         blocks * max_columns() <= kSmallBlocks;
 }
 
-std::int64_t Division::leg_panels() const {
+std::int64_t Division::handover_panels() const {
   return ceil_div(held_panels(), ceil_div(16 * threads, passing_panels()));
 }
 
 std::int64_t Division::relay_blocks() const { return ceil_div(blocks, threads); }
 
-std::int64_t Division::most_relay_blocks() const {
+std::int64_t Division::max_relay_blocks() const {
   const bool enough = threads > 1 && passing_panels() >= 2 * threads;
   if (!enough || held_panels() > kSectionPanels) return 0;
   return std::min(kSectionBlocks, kSmallBlocks / held_panels());
@@ -47,7 +47,7 @@ std::int64_t Division::passing_blocks() const {
 std::int64_t Division::packed_blocks() const {
   const std::int64_t held =
       relay ? held_panels() * relay_blocks()
-            : std::min(most_columns(), kSectionPanels) * std::min(blocks, kSectionBlocks);
+            : std::min(max_columns(), kSectionPanels) * std::min(blocks, kSectionBlocks);
   return 2 * passing_blocks() + held;
 }
 
@@ -57,36 +57,37 @@ Division divide(const SplitProduct& p, int threads) {
   d.row_panels = ceil_div(p.m, kPanelWidth);
   d.column_panels = ceil_div(p.n, kPanelWidth);
   d.blocks = Blocks(p).count();
-  std::int64_t least = 0;
-  // By rows, as other kernels divide, unless columns are better.
+  std::int64_t lowest_cost = 0;
+  // Divided by rows, as in other kernels, unless columns are better.
   for (int parts = threads; parts >= 1; --parts) {
     if (threads % parts != 0) continue;
     const std::int64_t rows = ceil_div(d.row_panels, parts);
     const std::int64_t columns = ceil_div(d.column_panels, threads / parts);
-    // In units of some 100 ns: packing a block of A, one of B, and multiplying the two.
+    // In units of about 100 ns: packing a block of A, one of B, and multiplying the two.
     const std::int64_t cost = 2 * rows + 3 * columns + 2 * rows * columns;
-    if (parts < threads && cost >= least) continue;
-    least = cost;
+    if (parts < threads && cost >= lowest_cost) continue;
+    lowest_cost = cost;
     d.row_parts = parts, d.column_parts = threads / parts;
   }
   d.relay = p.accumulate && d.blocks >= kRelayBlocks * threads &&
-            d.relay_blocks() <= d.most_relay_blocks();
+            d.relay_blocks() <= d.max_relay_blocks();
   return d;
 }
 
 std::int64_t blocks_to_book(const SplitProduct& p, int threads) {
   const Division d = divide(p, threads);
-  // Cut elsewhere, a sequence's short last block may come on top.
+  // Terms that are cut elsewhere may have a sequence's short last block in addition.
   const std::int64_t blocks = d.blocks + (p.sequence % kBlockDepth == 0 ? 0 : 1);
   const std::int64_t relay_blocks = ceil_div(blocks, threads);
-  // With fewer terms, what is a relay may be none, and what is none may be one.
-  const bool always_relay = d.relay && relay_blocks <= d.most_relay_blocks();
-  const std::int64_t most = always_relay ? kRelayBlocks * threads : blocks;
+  // With fewer terms the choice for or against a relay may be the other one.
+  const bool always_relay = d.relay && relay_blocks <= d.max_relay_blocks();
+  const std::int64_t max_blocks = always_relay ? kRelayBlocks * threads : blocks;
   const std::int64_t section =
-      std::min(d.most_columns(), kSectionPanels) * std::min(most, kSectionBlocks);
+      std::min(d.max_columns(), kSectionPanels) * std::min(max_blocks, kSectionBlocks);
   const std::int64_t in_relay =
-      (d.held_panels() + 2) * std::min(relay_blocks, d.most_relay_blocks());
-  return std::max(section + 2 * std::min(most, kSmallChunkBlocks), p.accumulate ? in_relay : 0);
+      (d.held_panels() + 2) * std::min(relay_blocks, d.max_relay_blocks());
+  return std::max(section + 2 * std::min(max_blocks, kSmallChunkBlocks),
+                  p.accumulate ? in_relay : 0);
 }
 
 }  // namespace snug::cpu

@@ -1,5 +1,5 @@
-// Packing of floats into blocks of panels, at once and in between tile products. Part of panels.cc,
-// inside its attributes: both must be inlined into the same loop.
+// Packing of floats into blocks of panels, at once or in between tile products. Included by
+// panels.cc inside its target attributes, because both must be inlined into the same loop.
 #pragma once
 
 namespace snug::cpu {
@@ -55,7 +55,7 @@ __m512 high_pairs(__m512 a, __m512 b) {
   return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
 }
 
-// to (16, 16), rows 32 apart, = from^T; `rows` x `columns` of from are there, the rest is zero.
+// to = from^T, (16, 16) with rows 32 apart; `rows` x `columns` of `from` exist, the rest is zero.
 void transpose_tile(const float* from, std::int64_t stride, std::int64_t rows, std::int64_t columns,
                     float* to) {
   const __mmask16 lanes = first_lanes(columns);
@@ -88,7 +88,7 @@ void transpose_tile(const float* from, std::int64_t stride, std::int64_t rows, s
   }
 }
 
-// The next block's 32 rows: strided, so that the processor does not fetch them by itself.
+// Prefetches the next block's 32 rows: they are strided, so the processor does not do it by itself.
 void prefetch_rows(const float* x, std::int64_t stride) {
   for (std::int64_t i = 0; i < kPanelWidth; ++i) {
     __builtin_prefetch(x + i * stride, 0, 2);
@@ -102,7 +102,8 @@ HWY_INLINE __m512 load_row(const PackingSource& s, std::int64_t row, int half) {
                                s.x + (there ? row * s.stride + half * kTile : 0));
 }
 
-// A row of A makes a line of its tiles. In B, rows j and j + 16 make one of each of its two tiles.
+// A row of A becomes one line of its tiles; rows j and j + 16 of B become one line of each of its
+// two.
 template <Operand kOperand, bool kWhole>
 HWY_INLINE void pack_line(const PackingSource& s, std::int64_t line, std::byte* block) {
   const bool is_a = kOperand == Operand::kA;
@@ -139,12 +140,12 @@ const float* start_of(const PanelBlock& b) {
          (b.lines.k_along_stride ? b.k * b.lines.stride + b.first : b.first * b.lines.stride + b.k);
 }
 
-// Rows of memory are not the rows wanted.
+// True if the rows in memory are not the rows of the packed block.
 bool is_across(const PanelBlock& b) { return (b.operand == Operand::kA) == b.lines.k_along_stride; }
 
 constexpr std::int64_t kTilesAcross = 4;  // of a block
 
-// One of the block's four tiles, into its place in a block of 32 x 32 floats.
+// Transposes one of the block's four tiles into its place in a block of 32 x 32 floats.
 HWY_INLINE void transpose_tile_of(const PanelBlock& b, std::int64_t tile, float* to) {
   const std::int64_t rows = b.lines.k_along_stride ? b.depth : b.count;
   const std::int64_t columns = b.lines.k_along_stride ? b.count : b.depth;
@@ -176,8 +177,8 @@ struct alignas(64) SquareBlock {
 
 }  // namespace
 
-// The queue's work, for the loop below that does it in between. Lines -4 to -1 of a block are its
-// tiles to be transposed, lines 0 to 31 those to be packed.
+// The queue's work, which the multiplying loop does in between. Lines -4 to -1 of a block are its
+// tiles to transpose, lines 0 to 31 its lines to pack.
 struct PackingSteps {
   static bool empty(const PackingQueue& q) { return q.block_ == q.count_; }
 
@@ -192,7 +193,7 @@ struct PackingSteps {
     prefetch_block_after(block);
   }
 
-  // Up to so many lines of the block under way.
+  // Packs up to `lines` lines of the current block.
   static HWY_INLINE void step(PackingQueue& q, std::int64_t lines) {
     const PanelBlock& block = q.blocks_[q.block_];
     if (q.line_ < 0) {

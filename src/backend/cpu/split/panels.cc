@@ -8,7 +8,7 @@
 #include "backend/cpu/kernels/chunks.h"
 #include "hwy/base.h"
 
-// GCC 12 takes its own intrinsics' undefined operands for a mistake of their caller.
+// GCC 12 warns of the undefined operands of its own intrinsics.
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -87,7 +87,7 @@ void add_products(const std::byte* a, const std::byte* b, std::int64_t blocks,
   }
 }
 
-// The sums from where `row_bytes` apart rows start: a dense matrix, or, 0 apart, one row for all.
+// Loads the sums from rows that are `row_bytes` apart: a dense matrix, or with 0 one row for all.
 void load_sums(const float* from, std::int64_t row_bytes) {
   finish_stores();
   const auto* at = reinterpret_cast<const std::byte*>(from);
@@ -112,7 +112,7 @@ void store_sums(float* to, std::int64_t row_bytes) {
   _tile_stored(3, at + kTile * row_bytes + kLineBytes, row_bytes);
 }
 
-// What is there of a block: its rows and the lanes of its two halves.
+// The part of a block that exists: its rows and the lanes of its two halves.
 struct Part {
   std::int64_t rows;
   __mmask16 lanes[2];

@@ -17,19 +17,19 @@ constexpr std::int64_t kBlockDepth = 32;  // terms of the contraction in one blo
 constexpr std::int64_t kPieces = 3;
 constexpr std::int64_t kPanelBlockBytes = kPanelWidth * kBlockDepth * kPieces * 2;
 
-// A matrix whose line i is contracted over k: element (i, k) is data[i * stride + k], or, with k
-// along the stride, data[k * stride + i].
+// A matrix whose line i is contracted over k. Element (i, k) is data[i * stride + k], or
+// data[k * stride + i] if k_along_stride.
 struct Lines {
   const float* data;
   std::int64_t stride;
   bool k_along_stride = false;
-  std::int64_t terms = 0;  // of k; with k along the stride the next ones are fetched ahead
+  std::int64_t terms = 0;  // of k; if k_along_stride, the next ones are prefetched
 };
 
 enum class Operand : std::uint8_t { kA, kB };
 
-// One block of a panel, to be packed: lines [first, first + count) of terms [k, k + depth), at most
-// 32 of each. What is missing becomes zero.
+// One block of a panel that is to be packed: lines [first, first + count), terms [k, k + depth), at
+// most 32 of each. What is missing becomes zero.
 struct PanelBlock {
   Operand operand;
   Lines lines;
@@ -38,38 +38,38 @@ struct PanelBlock {
 };
 void pack(const PanelBlock& block) noexcept;
 
-// A block as it is packed: rows of 32 floats, of A its lines, of B its terms.
+// A block as it is packed: rows of 32 floats, which are the lines of A or the terms of B.
 struct PackingSource {
   const float* x;
   std::int64_t stride, rows;
-  std::uint16_t lanes[2];  // that are there of a row's two halves, a bit each
-  bool is_whole;           // all rows and lanes are there
+  std::uint16_t lanes[2];  // one bit per lane that exists, for the two halves of a row
+  bool is_whole;           // all rows and lanes exist
 };
 
 // Blocks that are packed line by line while panels are multiplied: AMX leaves the vector units
 // idle.
 class PackingQueue {
  public:
-  static constexpr std::int64_t kMostBlocks = 24;
+  static constexpr std::int64_t kMaxBlocks = 24;
 
-  // Into an empty queue, or one that has only been added to.
+  // The queue must be empty, or only added to since it was.
   void add(const PanelBlock& block) noexcept { blocks_[count_++] = block; }
-  // Most of it, a part in each of the next so many multiplications of a block of A with one of B.
+  // Spreads most of the packing over the next multiplications of a block of A with one of B.
   void spread_over(std::int64_t multiplications) noexcept;
-  // What is not packed yet; the queue is empty then.
+  // Packs what is not packed yet, after which the queue is empty.
   void finish() noexcept;
 
  private:
   friend struct PackingSteps;
 
-  std::array<PanelBlock, static_cast<std::size_t>(kMostBlocks)> blocks_;
+  std::array<PanelBlock, static_cast<std::size_t>(kMaxBlocks)> blocks_;
   std::size_t count_ = 0, block_ = 0;
   std::int64_t line_ = 0, lines_per_gap_ = 0;
   PackingSource source_{};  // of the block under way
   alignas(64) std::array<float, kPanelWidth * kBlockDepth> transposed_;
 };
 
-// Where a product of two panels goes: the upper left rows x columns of it.
+// Where the product of two panels is written: its upper left rows x columns.
 struct PanelTarget {
   float* c;
   std::int64_t stride, rows, columns;
@@ -77,7 +77,7 @@ struct PanelTarget {
   const float* bias;  // one per column, or null; not with add
 };
 
-// Panels are multiplied while one of these lives on the calling thread.
+// Configures AMX's tiles for the calling thread; panels can be multiplied only while one exists.
 class TileRegisters {
  public:
   TileRegisters() noexcept;

@@ -20,7 +20,7 @@ std::int64_t lines_of(std::int64_t panel, std::int64_t lines) {
   return std::min(kPanelWidth, lines - panel * kPanelWidth);
 }
 
-// fn(range) for consecutive ranges of up to `size`.
+// Calls fn(range) for consecutive ranges of up to `size`.
 template <class Fn>
 void for_each_part(const Range& whole, std::int64_t size, Fn&& fn) {
   for (std::int64_t first = whole.first; first < whole.end; first += size) {
@@ -28,15 +28,16 @@ void for_each_part(const Range& whole, std::int64_t size, Fn&& fn) {
   }
 }
 
-// How far the threads of a relay have come: legs that the next one may take over.
-class Relay {
+// How many handovers each thread of a relay has made, which is what the next thread may continue
+// with.
+class RelayProgress {
  public:
-  explicit Relay(int threads) {
-    for (int t = 0; t < threads; ++t) done_[index(t)].legs = 0;
+  explicit RelayProgress(int threads) {
+    for (int t = 0; t < threads; ++t) done_[index(t)].handovers = 0;
   }
-  void wait_for(int thread, std::int64_t legs) {
+  void wait_for(int thread, std::int64_t handovers) {
     int spins = 2000;
-    while (legs_of(thread).load(std::memory_order_acquire) < legs) {
+    while (handovers_of(thread).load(std::memory_order_acquire) < handovers) {
       if (spins > 0) {
         --spins;
         hwy::Pause();
@@ -45,17 +46,17 @@ class Relay {
       }
     }
   }
-  void pass_on(int thread, std::int64_t legs) {
-    legs_of(thread).store(legs, std::memory_order_release);
+  void pass_on(int thread, std::int64_t handovers) {
+    handovers_of(thread).store(handovers, std::memory_order_release);
   }
 
  private:
   struct alignas(64) Done {
-    std::int64_t legs;
+    std::int64_t handovers;
   };
   static std::size_t index(int thread) { return static_cast<std::size_t>(thread); }
-  std::atomic_ref<std::int64_t> legs_of(int thread) {
-    return std::atomic_ref(done_[index(thread)].legs);
+  std::atomic_ref<std::int64_t> handovers_of(int thread) {
+    return std::atomic_ref(done_[index(thread)].handovers);
   }
 
   std::array<Done, kMostThreads> done_;
@@ -64,7 +65,7 @@ class Relay {
 // One thread's part of a product.
 class Worker {
  public:
-  // `scratch` is the thread's own: two panels that take turns, then what is held.
+  // `scratch` belongs to the thread: two passing panels that take turns, then the held blocks.
   Worker(const SplitProduct& product, const Division& division, std::byte* scratch)
       : p_(product),
         d_(division),
@@ -79,7 +80,7 @@ class Worker {
     });
   }
 
-  // `rows`: the shares of all threads, those with the same columns in one group.
+  // `rows` are the shares of all threads; threads with the same columns are one group.
   void run_small(TaskShares& rows, int part, const Range& columns) {
     if (columns.count() == 0) return;
     pack_section(columns, {0, d_.blocks});
@@ -91,19 +92,19 @@ class Worker {
     multiply_last();
   }
 
-  void run_relay(Relay& relay, int thread) {
+  void run_relay(RelayProgress& relay, int thread) {
     const Range mine = part_of(d_.blocks, thread, d_.threads);
     d_.holds_a() ? hold_a(mine) : pack_section({0, d_.column_panels}, mine);
-    std::int64_t legs = 0;
+    std::int64_t handovers = 0;
     pack_passing(0, mine, passing_[0]);
     for (std::int64_t panel = 0; panel < d_.passing_panels(); ++panel) {
       const bool is_last = panel + 1 == d_.passing_panels();
       if (!is_last) queue_passing(panel + 1, mine, passing_[1]);
-      for_each_part({0, d_.held_panels()}, d_.leg_panels(), [&](const Range& held) {
-        ++legs;
-        if (thread > 0) relay.wait_for(thread - 1, legs);
-        multiply_leg(mine, panel, held);
-        relay.pass_on(thread, legs);
+      for_each_part({0, d_.held_panels()}, d_.handover_panels(), [&](const Range& held) {
+        ++handovers;
+        if (thread > 0) relay.wait_for(thread - 1, handovers);
+        multiply_held(mine, panel, held);
+        relay.pass_on(thread, handovers);
       });
       queue_.finish();
       std::swap(passing_[0], passing_[1]);
@@ -111,7 +112,7 @@ class Worker {
   }
 
  private:
-  // A row of panels of C, and the terms that are to be added to it.
+  // A row of panels of C and the terms to add to it.
   struct Step {
     std::int64_t row;
     Range chunk;
@@ -148,7 +149,8 @@ class Worker {
     has_step_ = false;
   }
 
-  // fn(PanelBlock) for every block of a panel of A, packed side by side from `to` on.
+  // Calls fn(PanelBlock) for every block of a panel of A; they are packed side by side from `to`
+  // on.
   template <class Fn>
   void for_each_a(const Range& chunk, std::int64_t row, std::byte* to, Fn&& fn) const {
     for (std::int64_t i = chunk.first; i < chunk.end; ++i, to += kPanelBlockBytes) {
@@ -176,7 +178,7 @@ class Worker {
     for_each_part(section, d_.chunk_blocks(), [&](const Range& chunk) { pack_b_chunk(chunk); });
   }
 
-  // B is packed chunk after chunk, within one panel after panel.
+  // B is packed chunk after chunk, and panel after panel within a chunk.
   std::byte* packed_b(const Range& chunk, std::int64_t column) const {
     const std::int64_t before = (chunk.first - section_.first) * columns_.count();
     return held_ + (before + (column - columns_.first) * chunk.count()) * kPanelBlockBytes;
@@ -198,7 +200,7 @@ class Worker {
     }
   }
 
-  // In a relay: panel `panel` of the operand that passes by.
+  // For a relay: the blocks of panel `panel` of the passing operand.
   template <class Fn>
   void for_each_passing(std::int64_t panel, const Range& mine, std::byte* to, Fn&& fn) const {
     if (!d_.holds_a()) return for_each_a(mine, panel, to, fn);
@@ -214,7 +216,7 @@ class Worker {
     queue_.spread_over(mine.count() * d_.held_panels());
   }
 
-  void multiply_leg(const Range& mine, std::int64_t panel, const Range& held) {
+  void multiply_held(const Range& mine, std::int64_t panel, const Range& held) {
     for_each_part(mine, d_.chunk_blocks(), [&](const Range& chunk) {
       const std::byte* passing = passing_[0] + (chunk.first - mine.first) * kPanelBlockBytes;
       if (!d_.holds_a()) return multiply_row(passing, chunk, panel, held);
@@ -278,7 +280,7 @@ bool run_split_product(const SplitProduct& product, const Scratch& scratch) {
     throw InternalError("a split product needs more scratch than it is granted");
   }
   TaskShares shares(d.row_panels * d.column_parts, threads, d.row_parts);
-  Relay relay(threads);
+  RelayProgress relay(threads);
   bool whole_team = true;
 #pragma omp parallel num_threads(threads)
   {

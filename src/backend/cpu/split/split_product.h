@@ -1,4 +1,5 @@
-// A float32 product on AMX, in panels of split floats (panels.h).
+// A *split product*: a float32 matrix product on AMX, whose operands are split into three bfloat16
+// per float (panels.h).
 //
 // An element of C is summed block after block of the contraction, so that it has the same bits
 // whatever the rows and columns around it, the threads, and the calls that its sum is spread over.
@@ -16,19 +17,19 @@ struct SplitProduct {
   float* c = nullptr;           // (m, n), dense
   const float* bias = nullptr;  // (n), or null; not with accumulate
   bool accumulate = false;      // c += instead of c =
-  // Over positions: blocks end where a sequence ends, every `sequence` terms; the first term is at
-  // `offset`, a multiple of 32, into one. 0 where the contraction is over something else.
+  // For a contraction over positions: blocks end where a sequence ends, every `sequence` terms, and
+  // the first term is `offset` (a multiple of 32) terms into a sequence. 0 for other contractions.
   std::int64_t sequence = 0, offset = 0;
 };
 
 // A product of that shape, without its operands' addresses.
 SplitProduct split_product(const GemmShape& shape);
 
-// Enough for this product and for every one with fewer terms of the same sequences or, where it
-// does not accumulate, fewer rows.
+// Enough for this product, for every product with fewer terms of the same sequences and, if it does
+// not accumulate, for every product with fewer rows.
 std::int64_t split_scratch_bytes(const SplitProduct& product, int threads);
 
-// Spread over OpenMP's threads; false when they were fewer than asked for, and C is not done.
+// Runs on OpenMP's threads. Returns false, with C incomplete, when there were fewer than asked for.
 // `scratch` is aligned to 64 bytes.
 [[nodiscard]] bool run_split_product(const SplitProduct& product, const Scratch& scratch);
 

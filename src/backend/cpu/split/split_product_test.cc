@@ -17,7 +17,7 @@ using testing::Operands;
 using testing::ThreadCount;
 using testing::Values;
 
-// In a workspace of that size, which starts as NaN and must keep what lies behind it.
+// Runs in a workspace of that size, which starts as NaN; the bytes after it must not change.
 void run_in(const SplitProduct& p, std::int64_t scratch_bytes) {
   const auto floats = static_cast<std::size_t>(scratch_bytes) / sizeof(float);
   Values before(floats + 64, NAN);

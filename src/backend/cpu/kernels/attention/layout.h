@@ -23,8 +23,8 @@ constexpr std::int64_t round_up_to(std::int64_t value, std::int64_t step) {
   return (value + step - 1) / step * step;
 }
 
-// Hands out consecutive arrays of whole cache lines.
-struct Carver {
+// Offsets, in floats, of consecutive arrays that each take whole cache lines.
+struct ArrayOffsets {
   std::int64_t used = 0;
   constexpr std::int64_t take(std::int64_t floats) {
     const std::int64_t offset = used;
@@ -38,17 +38,17 @@ struct ForwardLayout {
   std::int64_t padded_D, keys, values, queries, scores, sums, totals, maxima, rescale, floats;
 
   constexpr ForwardLayout(std::int64_t T, std::int64_t D) {
-    Carver carver;
+    ArrayOffsets offsets;
     padded_D = round_up_to(D, kMaxLanes);
-    keys = carver.take(round_up_to(T, kKeyTile) * D);  // panels (D, columns) of all keys
-    values = carver.take(T * padded_D);                // rows of all values
-    queries = carver.take(kQueryTile * D);             // panels (D, rows)
-    scores = carver.take(kQueryTile * kKeyTile);       // scores, then probabilities
-    sums = carver.take(kQueryTile * padded_D);         // output before normalisation
-    totals = carver.take(kQueryTile * kMaxLanes);      // sum of exponentials, lane by lane
-    maxima = carver.take(kQueryTile);
-    rescale = carver.take(kQueryTile);  // exp of the fall of the maximum
-    floats = carver.used;
+    keys = offsets.take(round_up_to(T, kKeyTile) * D);  // panels (D, columns) of all keys
+    values = offsets.take(T * padded_D);                // rows of all values
+    queries = offsets.take(kQueryTile * D);             // panels (D, rows)
+    scores = offsets.take(kQueryTile * kKeyTile);       // scores, then probabilities
+    sums = offsets.take(kQueryTile * padded_D);         // output before normalisation
+    totals = offsets.take(kQueryTile * kMaxLanes);      // sum of exponentials, lane by lane
+    maxima = offsets.take(kQueryTile);
+    rescale = offsets.take(kQueryTile);  // exp of the fall of the maximum
+    floats = offsets.used;
   }
 };
 
@@ -58,17 +58,17 @@ struct BackwardHeadLayout {
       floats;
 
   constexpr BackwardHeadLayout(std::int64_t T, std::int64_t D) {
-    Carver carver;
+    ArrayOffsets offsets;
     const std::int64_t padded_T = round_up_to(T, kQueryTile);
     padded_D = round_up_to(D, kMaxLanes);
-    query_panels = carver.take(padded_T * D);
-    dout_panels = carver.take(padded_T * D);
-    query_rows = carver.take(padded_T * padded_D);
-    dout_rows = carver.take(padded_T * padded_D);
-    dquery = carver.take(padded_T * padded_D);
-    lse = carver.take(padded_T);    // in units of log 2
-    delta = carver.take(padded_T);  // rowsum(dout * out)
-    floats = carver.used;
+    query_panels = offsets.take(padded_T * D);
+    dout_panels = offsets.take(padded_T * D);
+    query_rows = offsets.take(padded_T * padded_D);
+    dout_rows = offsets.take(padded_T * padded_D);
+    dquery = offsets.take(padded_T * padded_D);
+    lse = offsets.take(padded_T);    // in units of log 2
+    delta = offsets.take(padded_T);  // rowsum(dout * out)
+    floats = offsets.used;
   }
 };
 
@@ -77,21 +77,21 @@ struct BackwardTileLayout {
   std::int64_t key_panels, value_panels, key_rows, dkeys, dvalues, probabilities, dscores, floats;
 
   constexpr explicit BackwardTileLayout(std::int64_t D) {
-    Carver carver;
+    ArrayOffsets offsets;
     const std::int64_t padded_D = round_up_to(D, kMaxLanes);
-    key_panels = carver.take(kKeyTile * D);
-    value_panels = carver.take(kKeyTile * D);
-    key_rows = carver.take(kKeyTile * padded_D);
-    dkeys = carver.take(kKeyTile * padded_D);
-    dvalues = carver.take(kKeyTile * padded_D);
-    probabilities = carver.take(kQueryTile * kKeyTile);
-    dscores = carver.take(kQueryTile * kKeyTile);
-    floats = carver.used;
+    key_panels = offsets.take(kKeyTile * D);
+    value_panels = offsets.take(kKeyTile * D);
+    key_rows = offsets.take(kKeyTile * padded_D);
+    dkeys = offsets.take(kKeyTile * padded_D);
+    dvalues = offsets.take(kKeyTile * padded_D);
+    probabilities = offsets.take(kQueryTile * kKeyTile);
+    dscores = offsets.take(kQueryTile * kKeyTile);
+    floats = offsets.used;
   }
 };
 
-// The first cache line inside a thread's scratch. All parts shift alike, and behind the last one
-// there is room for that.
+// The first cache line inside a thread's scratch. The parts of all threads shift by the same bytes,
+// and there is room for that after the last one.
 inline float* line_in(std::byte* scratch) {
   const auto address = reinterpret_cast<std::uintptr_t>(scratch);
   return reinterpret_cast<float*>((address + kLineBytes - 1) / kLineBytes * kLineBytes);
