@@ -25,7 +25,7 @@ std::string format_bytes(std::int64_t bytes);
 // "12GiB", "800MiB", "12GB" (powers of ten), "4096"; nothing when it does not parse or is negative.
 std::optional<std::int64_t> parse_bytes(std::string_view text);
 
-// "80%" -> 80; nothing without a number and the sign behind it.
+// "80%" -> 80; nothing unless it is a number followed by the sign.
 std::optional<double> parse_percent(std::string_view text);
 
 // 1234567 -> "1,234,567".

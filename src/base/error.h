@@ -1,5 +1,6 @@
 // The one family of exceptions. Each carries the exit code that the command line returns for it.
-// A message is up to three lines: what is wrong and where; what was wanted and found; what to do.
+// A message has up to three lines: what is wrong and where; what was expected and found; what to
+// do.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +10,7 @@ namespace snug {
 
 enum class ExitCode : int {
   kDone = 0,
-  kInternal = 1,    // a bug of ours
+  kInternal = 1,    // a bug in Snug
   kUsage = 2,       // wrong usage or config
   kDoesNotFit = 3,  // over the memory budget
   kData = 4,        // bad or missing data, checkpoint, log

@@ -30,8 +30,8 @@ constexpr PhiloxBlock philox(std::uint64_t key, PhiloxBlock counter) noexcept {
   return counter;
 }
 
-// What a stream of random numbers is for: word 1 of the counter, so that streams never meet.
-// Dropout sites take kDropout + 4 * layer + place.
+// What a stream of random numbers is for: word 1 of the counter, so that streams never overlap.
+// Dropout sites use kDropout + 4 * layer + the site's number in the layer.
 enum class RandomPurpose : std::uint32_t {
   kInit = 1,        // (element / 4, kInit, parameter index, 0)
   kTrainBatch = 2,  // (0, kTrainBatch, sequence, iteration)

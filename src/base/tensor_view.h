@@ -1,5 +1,5 @@
-// A typed look at bytes that an Arena owns. Trivially copyable; made only by binding a plan (and by
-// tests over their own buffers).
+// A typed view of bytes that an Arena owns. Trivially copyable; made only by binding a plan (and by
+// tests, of their own buffers).
 #pragma once
 
 #include <cassert>

@@ -24,7 +24,7 @@ void require_size(const Path& path, const FileDigest& digest) {
                               file.byte_count(), digest.byte_count));
 }
 
-// What the call gives; a file that is wrong or cannot be read makes the checkpoint a corrupt one.
+// The result of the call; a file that is wrong or cannot be read makes the checkpoint corrupt.
 template <typename Call>
 auto or_corrupt(Call call) {
   try {

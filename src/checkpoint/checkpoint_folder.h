@@ -1,5 +1,5 @@
 // One checkpoint: a folder of model.safetensors, optimizer.safetensors and state.json. Which
-// folders there are and which one counts is the business of CheckpointStore.
+// folders there are and which one counts is decided by CheckpointStore.
 #pragma once
 
 #include <array>
@@ -16,10 +16,10 @@ constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr const char* kStateFile = "state.json";
 inline constexpr std::array kCheckpointFiles = {kModelFile, kOptimizerFile, kStateFile};
 
-// What of a checkpoint is wanted: sampling needs the weights only.
+// Which part of a checkpoint is wanted: sampling needs the weights only.
 enum class Parts { kWeights, kWeightsAndOptimizer };
 
-// The folder is not what was saved: torn, incomplete or rotten. An older one may serve.
+// The folder is not what was saved: incomplete or corrupted. An older one may be usable.
 struct CorruptCheckpoint : DataError {
   using DataError::DataError;
 };

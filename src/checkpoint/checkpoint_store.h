@@ -52,7 +52,7 @@ class CheckpointStore {
   // then out_dir/latest leads to it, and out_dir/best if `is_best`; then older ones are removed.
   // One that the last load found damaged is not among the `keep_count`.
   // Allocates in proportion to the number of tensors, not to their size.
-  // Throws DeviceError (disk full, not writable) with nothing half-saved left behind.
+  // Throws DeviceError (disk full, not writable) and leaves nothing half-saved.
   Saved save(const TrainingState& state, const CheckpointTensors& tensors, bool is_best);
 
   // What load would load, from state.json and file sizes alone: for building the model before its

@@ -58,13 +58,13 @@ class TinyModel : public TensorBytes {
 
 TrainingState state_at(std::int64_t iteration);
 
-// Thrown in the place of the operation at which the power goes. Not an Error: nobody handles it.
+// Thrown instead of the operation at which the power fails. Not an Error: nobody handles it.
 struct PowerLoss {};
 
 // What a FaultyFileSystem is to do, and what it has seen. Outlives it.
 struct FaultPlan {
   int fault_at = -1;     // the operation to fail, counted from 0; -1: none
-  int error_number = 0;  // of that failure; 0: the power goes, and every later operation too
+  int error_number = 0;  // of that failure; 0: the power fails, and so does every later operation
   std::size_t max_write_bytes = SIZE_MAX;
   std::int64_t free_bytes = -1;  // -1: what the disk has
   bool links_unsupported = false;
@@ -78,14 +78,14 @@ struct FaultPlan {
   std::vector<Undo> undo;
   std::set<Path> unsynced_files;  // by content
   std::set<Path> unsynced_names;  // of files that were made
-  Path graveyard;                 // where removed files rest for undo; empty: gone at once
+  Path graveyard;                 // where removed files are kept for undo; empty: they are not
 
   // Brings the disk to the oldest state that the syncs so far allow: unsynced files are cut in
   // half, unsynced names are as they were.
   void lose_unsynced();
 };
 
-// Syncs are noted and not done: the power that goes is not the real one.
+// Syncs are recorded and not done: no real power failure is to be survived.
 class FaultyFileSystem : public FileSystem {
  public:
   explicit FaultyFileSystem(FaultPlan& plan) : plan_(plan) {}

@@ -1,4 +1,4 @@
-// XXH3 with 64 bits (xxHash by Yann Collet): tells a torn or rotten file from a whole one at the
+// XXH3 with 64 bits (xxHash by Yann Collet): detects incomplete or corrupted files at the
 // speed of memory. Not a defence against someone who forges a file on purpose.
 #pragma once
 

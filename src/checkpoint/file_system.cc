@@ -13,7 +13,7 @@
 namespace snug {
 namespace {
 
-// The call again for as long as a signal cut it short.
+// Repeats the call as long as a signal interrupts it.
 template <typename Call>
 auto retried(Call call) {
   auto result = call();

@@ -50,7 +50,7 @@ class FileSystem {
 };
 
 // A file being written, straight from the caller's memory. `finish` makes it durable; a file that
-// is destroyed without it is closed and its content is anyone's guess.
+// is destroyed without it is closed, and its content is undefined.
 class OutputFile {
  public:
   OutputFile(FileSystem& file_system, Path path);

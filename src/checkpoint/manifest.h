@@ -39,7 +39,7 @@ struct Manifest {
 // is read back as infinity.
 std::string to_json(const Manifest& manifest);
 
-// Throws DataError that names `file` and what is wrong. Fields it does not know are let pass.
+// Throws DataError that names `file` and what is wrong. Unknown fields are ignored.
 Manifest parse_manifest(std::string_view text, const Path& file);
 
 }  // namespace snug

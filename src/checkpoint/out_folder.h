@@ -1,5 +1,5 @@
 // The names in out_dir: step folders, links to them, and temporaries that a killed run may leave.
-// Every change is one rename, so that at no moment a whole checkpoint is without its name.
+// Every change is one rename, so that a complete checkpoint has its name at every moment.
 #pragma once
 
 #include <cstdint>
@@ -52,9 +52,9 @@ class OutFolder {
   // Removes a checkpoint: first its name, then its content. False, and nothing done, when the
   // folder holds anything but the files of a checkpoint.
   bool discard(const Path& step_folder);
-  // Removes a temporary; failures are kept silent.
+  // Removes a temporary; failures are ignored.
   void discard_temporary(const Path& temporary) noexcept;
-  // Removes what killed runs left behind and ends a replacement that was cut short. What cannot be
+  // Removes what killed runs left and finishes a replacement that was interrupted. What cannot be
   // removed, or is in use by another process, stays; failures become lines of `warnings`.
   void clean_up(std::vector<std::string>& warnings);
 

@@ -29,7 +29,7 @@ bool is_enough(const LoadedConfig& config, const std::vector<const Field*>& chan
                const Config& after) {
   try {
     return missing(config, changed, after).empty();
-  } catch (const ConfigError&) {  // without the key that is left out, others contradict each other
+  } catch (const ConfigError&) {  // the other keys contradict each other without the one left out
     return false;
   }
 }

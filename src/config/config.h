@@ -89,7 +89,7 @@ struct LoadedConfig {
   Config values;
   std::map<std::string, Origin, std::less<>> origins;  // keys that were set, by their last setting
   std::vector<std::string> notices;                    // one line each, e.g. ignored keys
-  Command command = Command::kTrain;                   // for whom resolve() checks
+  Command command = Command::kTrain;                   // which resolve() checks for
   // Keys that resolve() filled in, with the value it gave as text. A key that still has that value
   // is derived anew by the next resolve(); one that was changed since is left alone.
   std::map<std::string, std::string, std::less<>> derived;
@@ -97,7 +97,7 @@ struct LoadedConfig {
   bool is_set(std::string_view key) const { return origins.find(key) != origins.end(); }
 };
 
-// The values that stand before any argument is read; `sample` differs in init_from.
+// The values before any argument is read; `sample` differs in init_from.
 Config default_config(Command command);
 
 // Reads arguments left to right as nanoGPT does: a config file's path, or --key=value; later wins.
@@ -108,7 +108,7 @@ LoadedConfig read_config(Command command, std::span<const std::string> arguments
 LoadedConfig load_config(Command command, std::span<const std::string> arguments);
 
 // Checks the range of every key, fills the derived values (eval_batch_size 0 -> batch_size,
-// grad_checkpoint -> checkpoint_blocks = n_layer, dtype "auto", the sizes behind init_from =
+// grad_checkpoint -> checkpoint_blocks = n_layer, dtype "auto", the sizes for init_from =
 // 'gpt2*') and checks the relations between keys. Idempotent. Called by load_config, and again
 // after a checkpoint has overridden model keys. What stays for the program to decide: device
 // "auto", vocab_size, loss_chunk and threads 0, memory_budget.
@@ -129,14 +129,14 @@ std::vector<Change> changes_to(const LoadedConfig& config, const Config& after);
 // Tokens of one micro-batch; see the bounds in fields.cc.
 constexpr std::int64_t kMaxTokensPerBatch = std::int64_t{1} << 26;
 
-// A ConfigError that points at the line or argument that set `key`, in the usual look.
+// A ConfigError in the usual form, which points at the line or argument that set `key`.
 [[noreturn]] void throw_config_error(const LoadedConfig& config, std::string_view key,
                                      std::string_view what, std::string_view advice);
 
 // The resolved values as people read them ("key = value" lines, grouped, set keys marked with their
 // origin; itself a valid config file), as JSON text with one member per key, and back from it.
 // Reading: a missing member keeps its default; an unknown one is ignored and, if `notices` is
-// given, said there; a wrong type throws ConfigError. Ranges are resolve()'s business.
+// given, named there; a wrong type throws ConfigError. Ranges are checked by resolve().
 std::string echo_config(const LoadedConfig& config);
 std::string config_to_json(const Config& config);
 Config config_from_json(const std::string& json, std::vector<std::string>* notices = nullptr);

@@ -35,7 +35,7 @@ std::size_t longest_key() {
   return width;
 }
 
-// JSON has no value that Value lacks, but objects, lists and numbers of 64 unsigned bits.
+// Of JSON's values, Value lacks only objects, lists and integers that need 64 unsigned bits.
 Value value_of(const nlohmann::json& json) {
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_float()) return json.get<double>();

@@ -1,5 +1,5 @@
-// Messages that point at a place: the three-line error of the house, with the source line and a
-// caret under the value.
+// Messages that point at a place in a source: the usual three-line error, with the source line and
+// a caret under the value.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct Fault {
 std::string pointed_message(const Origin& origin, const Fault& fault);
 [[noreturn]] void throw_at(const Origin& origin, const Fault& fault);
 
-// Of any origin, as people name it: "config/mine.py:7", "--n_head=12", "checkpoint", "default".
+// The name of an origin for people: "config/mine.py:7", "--n_head=12", "checkpoint", "default".
 std::string origin_name(const Origin& origin);
 
 bool is_utf8(std::string_view text);

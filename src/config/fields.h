@@ -1,5 +1,5 @@
-// The field table: one row per key, with its place in Config, its group, range and help line. All
-// else that knows keys (files, arguments, help, echo, JSON, docs) walks this table.
+// The field table: one row per key, with its member of Config, its group, range and help line.
+// Everything else that knows keys (files, arguments, help, echo, JSON, docs) iterates over it.
 #pragma once
 
 #include <span>
@@ -30,7 +30,7 @@ struct Field {
   Limit limit;
   std::string_view help;
 
-  // Accepted for nanoGPT's sake, without effect.
+  // Accepted because nanoGPT has it, without effect.
   bool is_ignored() const { return group == Group::kIgnored; }
   bool is_string() const { return std::holds_alternative<std::string Config::*>(member); }
   bool is_bool() const { return std::holds_alternative<bool Config::*>(member); }
@@ -53,7 +53,7 @@ std::string_view wanted_type(const Field& field);
 Value field_value(const Config& config, const Field& field);
 
 // Converts by the type rules: whole numbers for floats, whole floats for ints, 0 and 1 for bools.
-// Throws Fault when the type is wrong; ranges are check_range's business.
+// Throws Fault when the type is wrong; check_range checks ranges.
 void assign_field(Config& config, const Field& field, const Value& value);
 
 // Throws Fault when the value lies outside the field's limit.

@@ -1,11 +1,12 @@
-// Widths and numbers of heads that go together, for who chose a pair that does not.
+// Widths and numbers of heads that go together: suggestions for a pair that does not.
 #pragma once
 
 #include <cstdint>
 
 namespace snug {
 
-// The divisor of `whole` nearest to `wish`, the smaller of two. Both are at least 1.
+// The divisor of `whole` nearest to `wish`; of two equally near ones the smaller. Both are at
+// least 1.
 std::int64_t nearest_divisor(std::int64_t whole, std::int64_t wish);
 
 // The width nearest to `width` that gives each of `heads` a multiple of 8, as fast kernels want it,

@@ -11,7 +11,7 @@ namespace snug {
 // '-' do not count.
 int edit_distance(std::string_view a, std::string_view b);
 
-// The candidate with the least distance within max_distance (the first of equals); a candidate
+// The candidate with the minimum distance within max_distance (the first of equals); a candidate
 // that starts with the whole word counts as one edit away. Empty: nothing is near.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates,
                          int max_distance);

@@ -1,5 +1,5 @@
-// Values that resolve() gives to keys: how they are remembered, and those behind init_from =
-// 'gpt2*'.
+// Values that resolve() gives to keys: how they are remembered, and the sizes that init_from =
+// 'gpt2*' stands for.
 #pragma once
 
 #include "config/config.h"

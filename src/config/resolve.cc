@@ -20,7 +20,7 @@ void notice_once(LoadedConfig& config, std::string notice) {
   }
 }
 
-// Blames the first of the keys that was set by someone.
+// Points at the first of the keys that was set explicitly.
 [[noreturn]] void fail(const LoadedConfig& config, std::initializer_list<Field::Member> members,
                        const std::string& what, const std::string& advice) {
   std::string_view blamed = field_of(*members.begin()).key;
@@ -84,7 +84,7 @@ void derive_checkpoint_blocks(LoadedConfig& config) {
   set_derived(config, field, values.n_layer);
 }
 
-// An accumulation that was asked for is not dropped without a word.
+// An accumulation that was asked for is not dropped without a message.
 void tell_other_accumulation(LoadedConfig& config, const Field& steps, std::int64_t needed) {
   const std::int64_t given = config.values.gradient_accumulation_steps;
   if (!config.is_set(steps.key) || is_derived(config, steps) || given == needed) return;
@@ -94,7 +94,7 @@ void tell_other_accumulation(LoadedConfig& config, const Field& steps, std::int6
                           given, config.values.effective_batch, config.values.batch_size, needed));
 }
 
-// A wanted effective batch makes the accumulation; it never changes the micro-batch by itself.
+// A requested effective batch determines the accumulation; it never changes the micro-batch.
 void derive_accumulation(LoadedConfig& config) {
   const Config& values = config.values;
   if (values.effective_batch == 0) return;

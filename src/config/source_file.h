@@ -1,5 +1,5 @@
-// The text of a config with its name, and the way from a byte to a line to an error. And how such
-// text is fetched from disk, with what people get wrong about paths told in full.
+// The text of a config with its name, and how a byte of it becomes a line and an error message.
+// Also how such text is read from disk, with messages for the usual mistakes in paths.
 #pragma once
 
 #include <string>

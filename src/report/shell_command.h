@@ -14,7 +14,7 @@ std::string shell_quoted(const std::string& word);
 // the first begin with two blanks. A word that is longer stays whole.
 std::vector<std::string> command_lines(const std::vector<std::string>& words, std::size_t columns);
 
-// The label and the command behind it, eighty columns wide.
+// The label and the command after it, eighty columns wide.
 std::string wrapped_command(const std::string& label, const std::vector<std::string>& words);
 
 }  // namespace snug

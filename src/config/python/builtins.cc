@@ -19,7 +19,7 @@ namespace {
 using Arguments = std::span<const Value>;
 
 constexpr double kWholeLimit = 0x1.0p63;
-constexpr std::int64_t kMaxDigits = 300;  // no double has more behind its point that matter
+constexpr std::int64_t kMaxDigits = 300;  // no double has more significant decimal places
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);

@@ -1,4 +1,4 @@
-// A position in the tokens of a source, and the questions a parser asks there.
+// A position in the tokens of a source, and what a parser asks about the tokens there.
 #pragma once
 
 #include <string_view>
@@ -17,7 +17,7 @@ class TokenCursor {
 
   const SourceFile& source() const { return source_; }
 
-  // Past the end: the kEnd token.
+  // Returns the kEnd token past the end.
   const Token& peek(std::size_t ahead = 0) const {
     return at_ + ahead < tokens_.size() ? tokens_[at_ + ahead] : tokens_.back();
   }
@@ -47,7 +47,7 @@ class TokenCursor {
 
   [[noreturn]] void fail(const Fault& fault) const { source_.fail(peek().extent, fault); }
 
-  // For a token that cannot stand here.
+  // The error for a token that is not allowed here.
   [[noreturn]] void fail_unexpected() const {
     if (is_kind(Token::Kind::kNewline) || is_kind(Token::Kind::kEnd)) {
       fail({"the line ends too early", "finish the value, as in key = value"});

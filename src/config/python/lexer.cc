@@ -46,7 +46,7 @@ class Lexer {
     tokens_.push_back({kind, {begin, std::max(begin, at_)}});
   }
 
-  // Blank lines leave no token behind.
+  // Blank lines give no token.
   void end_line(std::size_t begin) {
     if (!tokens_.empty() && tokens_.back().kind != Token::Kind::kNewline) {
       add(Token::Kind::kNewline, begin);

@@ -20,7 +20,7 @@ class PythonReader {
   // Settings are stored to `config`, which must outlive the reader.
   explicit PythonReader(LoadedConfig& config) : config_(config) {}
 
-  // Throws ConfigError, also at a setting of the wrong type. Ranges are resolve()'s business.
+  // Throws ConfigError, also at a setting of the wrong type. Ranges are checked by resolve().
   void read(const SourceFile& source);
 
   // After the last file: a helper that nobody read is an error when its name looks like a mistyped

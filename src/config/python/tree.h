@@ -37,7 +37,8 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 constexpr int kMaxNesting = 200;
 constexpr int kMaxHeight = 400;
 
-// Of a string, written or computed; longer prompts belong in a file (start = 'FILE:...').
+// Maximum length of a string, written or computed; longer prompts belong in a file
+// (start = 'FILE:...').
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 14;
 
 struct Target {

@@ -1,4 +1,4 @@
-// Rewriting with its promise checked from outside.
+// Rewriting, with its contract checked independently.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ inline Values read_values(const std::string& bytes) {
   return values;
 }
 
-// The text, after the promise about values and about a second time was checked from outside.
+// The text, after the contract about values and about rewriting twice was checked independently.
 inline std::string rewritten(const std::string& source, const Changes& changes) {
   std::string text = rewrite_config("mine.py", source, changes, "to fit").text;
   Values wanted = read_values(source);

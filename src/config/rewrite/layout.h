@@ -1,5 +1,5 @@
-// A config file as an editor sees it: its text with the way back to its bytes, its statements by
-// their tokens, and what our own comments in it quote.
+// A config file as an editor sees it: its text with the positions of its bytes, its statements by
+// their tokens, and what the comments that Snug wrote in it quote.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace snug::rewriting {
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 inline constexpr std::string_view kWas = "# was: ";
 
-// A text as the parser takes it, with the way back to the bytes of the file.
+// A text as the parser reads it, with the positions of its bytes in the file.
 struct Normalised {
   std::string text;
   std::vector<std::size_t> raw_at;  // of each byte of text, and of its end
@@ -50,8 +50,8 @@ struct Quote {
 };
 Quote quote(const SourceFile& source, const std::vector<Token>& tokens, const Statement& s);
 
-// What a comment of ours quotes, and the bytes of the comment up to there. A bare value belongs to
-// `alone`, the targets of the line's only statement. Other people's comments give nothing.
+// What a comment written by Snug quotes, and the bytes of the comment up to there. A bare value
+// belongs to `alone`, the targets of the line's only statement. Other comments give nothing.
 struct Noted {
   std::vector<Quote> quotes;
   std::size_t end = 0;

@@ -24,7 +24,7 @@ TorchRun small_run() {
   return run;
 }
 
-// With the kinds of attention, loss, optimizer and precision that leave other tensors behind.
+// With the kinds of attention, loss, optimizer and precision that keep other tensors.
 std::vector<TorchRun> runs_of_all_kinds() {
   std::vector<TorchRun> runs;
   for (const DType compute : {DType::kBF16, DType::kF16, DType::kF32}) {

@@ -35,7 +35,7 @@ std::string padded(const std::string& text, std::size_t columns) {
   return cut + std::string(columns - std::min(columns, column_count(cut)), ' ');
 }
 
-// A long name is broken behind the last comma that leaves the first line whole.
+// A long name is broken after the last comma that leaves the first line whole.
 std::pair<std::string, std::string> in_two_lines(const std::string& name) {
   if (column_count(name) <= kNameColumns) return {name, ""};
   const std::size_t comma = name.rfind(", ", kNameColumns - 1);

@@ -199,7 +199,7 @@ std::string time_rows(const PlanReportInput& in) {
   return text + "\n";
 }
 
-// `snug train` with the command line again, but for the keys that are set anew behind it.
+// `snug train` with the command line again, but for the keys that are set anew after it.
 std::vector<std::string> train_command(const std::vector<std::string>& arguments,
                                        const std::vector<std::string>& set_anew) {
   std::vector<std::string> words = {"snug", "train"};

@@ -32,8 +32,8 @@ HWY_INLINE void store_moment(hn::Vec<D> x, hn::VFromD<hn::RebindToUnsigned<D>> r
   store_rounded_upto(x, random, d, p, count);
 }
 
-// The words of MomentRounding: dropout's generator with another purpose, and the parameter for the
-// sequence.
+// The random words of MomentRounding: dropout's generator with another purpose, and with the
+// parameter in place of the sequence.
 HWY_INLINE DropoutStream rounding_stream(const MomentRounding& rounding) {
   return dropout_stream({.seed = rounding.seed,
                          .site = static_cast<std::uint32_t>(RandomPurpose::kRoundMoments),
@@ -57,7 +57,7 @@ HWY_INLINE void update_range(const Op& op, std::int64_t begin, std::int64_t end)
   const auto beta2 = set(op.beta2), epsilon = set(op.epsilon);
   const auto root_correction2 = set(std::sqrt(static_cast<double>(op.correction2)));
   const auto step = set(learning_rate / op.correction1);
-  // Left to the compiler it is called, not inlined, and the scalars above are loaded each time.
+  // If the compiler may choose, it does not inline this and loads the scalars above each time.
   const auto update_vector = [&](std::int64_t i, auto random) HWY_ATTR
       __attribute__((always_inline)) {
     const std::int64_t rest = end - i;
@@ -124,7 +124,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace snug::cpu {
 
-constexpr std::int64_t kArrays = 4;  // weights, gradients and two moments: so much work an element
+constexpr std::int64_t kArrays = 4;  // weights, gradients and two moments: the work per element
 
 HWY_EXPORT(adamw_range);
 HWY_EXPORT(adamw_bf16_range);

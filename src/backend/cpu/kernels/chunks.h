@@ -14,8 +14,8 @@ namespace snug::cpu {
 constexpr std::int64_t kParallelWork = 1 << 15;
 
 // Elements of one range: 32 KiB of floats, small enough to spread evenly, large enough that the
-// call into the instruction set's function is free. A multiple of 4, so that ranges of a sequence
-// begin on a Philox block.
+// call into the instruction set's function costs nothing in comparison. A multiple of 4, so that
+// ranges of a sequence begin on a Philox block.
 constexpr std::int64_t kChunk = 1 << 13;
 
 // Columns that one thread reduces at a time: four cache lines per row, so that no two threads

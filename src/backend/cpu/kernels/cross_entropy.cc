@@ -1,5 +1,5 @@
-// Softmax cross-entropy of rows of logits, the gradient in their place. Three passes over a row of
-// V floats, which the second core-private cache holds: maximum, exponentials and their sum,
+// Softmax cross-entropy of rows of logits; the gradient replaces them. Three passes over a row of
+// V floats, which fit in the second-level cache: maximum, exponentials and their sum,
 // gradient. Rows are independent.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/cross_entropy.cc"

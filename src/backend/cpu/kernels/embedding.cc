@@ -38,7 +38,7 @@ void mask_gradient(const EmbedBackward& op, std::int64_t b, std::int64_t begin, 
   apply_dropout(dropout_stream(op.dropout, b), begin, end - begin, dout, dout);
 }
 
-// Columns [begin, end) of dwpe and rows; every token has its slot.
+// Adds to columns [begin, end) of dwpe and rows; every token has its slot already.
 void embed_backward_columns(const EmbedBackward& op, std::int64_t begin, std::int64_t end) {
   const std::int64_t width = end - begin;
   for (std::int64_t b = 0; b < op.B; ++b) {

@@ -1,9 +1,9 @@
 // GELU in its exact form, x Phi(x) with Phi the normal distribution function, and its derivative
 // Phi(x) + x phi(x).
 //
-// Phi and the derivative are 1/2 plus an odd function of x, here x P(x^2) with a polynomial P of
-// the smallest largest error (bench/gelu_fit.py). Farther out than `end` they are 0 or 1 up to
-// 1e-7. Errors are absolute, as those of PyTorch's 0.5 (1 + erf) are: gelu_test has the bounds.
+// Phi and the derivative are 1/2 plus an odd function of x, here x P(x^2) with a minimax polynomial
+// P (bench/gelu_fit.py). Farther out than `end` they are 0 or 1 up to 1e-7. Errors are absolute, as
+// those of PyTorch's 0.5 (1 + erf) are: gelu_test has the bounds.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/gelu.cc"
 #include "hwy/foreach_target.h"
@@ -27,7 +27,7 @@ HWY_INLINE V half_plus_odd(D d, V x, float end, const float (&p)[kTerms]) {
   return hn::MulAdd(x, sum, hn::Set(d, 0.5f));
 }
 
-// False for NaN, which then takes its way through the polynomial.
+// False for NaN, which then goes through the polynomial and stays NaN.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> beyond(D d, V x, float end) {
   return hn::Ge(hn::Abs(x), hn::Set(d, end));

@@ -14,8 +14,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace snug::cpu::HWY_NAMESPACE {
 
-// dx of rows [begin, end); with kSums, what they add to dgamma and dbeta goes to two rows of C
-// sums.
+// dx of rows [begin, end). With kSums their terms of dgamma and dbeta are summed into two rows of C
+// floats, `sums`.
 template <bool kSums>
 HWY_INLINE void backward_rows(const LayerNormBackward& op, std::int64_t begin, std::int64_t end,
                               float* gamma_sum, float* beta_sum) {
@@ -87,7 +87,7 @@ void layernorm_backward_columns(const LayerNormBackward& op, std::int64_t begin,
   }
 }
 
-// The same from op.sums.
+// The same, from the sums of each sequence in op.sums.
 void layernorm_add_sums(const LayerNormBackward& op, std::int64_t begin, std::int64_t end) {
   for (std::int64_t b = 0; b < op.B; ++b) {
     const float* sums = op.sums + b * 2 * op.C + begin;
@@ -109,7 +109,7 @@ HWY_EXPORT(layernorm_add_sums);
 
 namespace {
 
-// One thread per sequence, which it has in its cache.
+// One thread per sequence, because the sequence is in that thread's cache.
 void by_sequences(const LayerNormBackward& op) {
   share_tasks(op.B, [&](std::int64_t b) {
     HWY_DYNAMIC_DISPATCH(layernorm_backward_sequence)(op, b);

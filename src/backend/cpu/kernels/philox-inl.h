@@ -29,7 +29,7 @@ struct DropoutStream {
   std::uint32_t site, sequence, iteration, threshold;
   float scale;
   // The key words of every round, each in the low half of a lane: a broadcast load costs no
-  // arithmetic port, and those are what the rounds are bound by.
+  // arithmetic port, and the rounds are limited by those.
   std::uint64_t round_key0[kPhiloxRounds], round_key1[kPhiloxRounds];
 };
 

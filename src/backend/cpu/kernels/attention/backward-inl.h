@@ -25,8 +25,8 @@ HWY_INLINE void write_rows(const float* from, std::int64_t padded_D, const Rows&
     write_row(from + r * padded_D, 1.0f, shape.D, to + r * shape.stride);
 }
 
-// Key tiles outside, query tiles inside, both rising: every gradient is summed in this order
-// however the tiles are dealt to tasks, so the cut changes no bit.
+// Loops over key tiles and, inside, over query tiles, both in rising order. Every gradient is
+// summed in this order however the tiles are divided into tasks, so the division changes no bit.
 HWY_INLINE void run_task(const AttentionBackward& a, const HeadTask& task, const HeadArrays& head,
                          const TileArrays& t) {
   const std::int64_t T = a.T, C = a.C, D = C / a.H, stride = head.padded_D;
@@ -58,9 +58,10 @@ HWY_INLINE void run_task(const AttentionBackward& a, const HeadTask& task, const
   }
 }
 
-// Enough heads: one task per head, five products per tile. Fewer than half as many heads as
-// threads: dkeys and dvalues by key tiles, dquery by query tiles, each recomputing scores and dP,
-// so seven products; a head's packed arrays, made together first, then take a thread's place.
+// With enough heads a task is a head, with five products per tile. With fewer than half as many
+// heads as threads, dkeys and dvalues are divided by key tiles and dquery by query tiles; each
+// recomputes scores and dP, which makes seven products. A head's packed arrays are then made first,
+// by all threads together, and lie in the scratch of one thread.
 void attention_backward_target(const AttentionBackward& a) {
   const std::int64_t T = a.T, D = a.C / a.H, heads = a.B * a.H;
   const std::int64_t query_tiles = (T + kQueryTile - 1) / kQueryTile;

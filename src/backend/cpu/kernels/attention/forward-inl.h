@@ -157,7 +157,7 @@ void attention_target(const Attention& a) {
   const std::int64_t tiles = (T + kQueryTile - 1) / kQueryTile;
   const ForwardLayout layout(T, D);
   const int threads = omp_get_max_threads();
-  // Four tasks per thread, so that those who have the short ones of the causal triangle can help.
+  // Four tasks per thread: threads with short tasks of the causal triangle then take over others.
   const std::int64_t cuts = std::clamp<std::int64_t>(4 * threads / heads, 1, tiles);
   const auto run_task = [&](std::int64_t task) {
     const ForwardScratch s(layout, line_in(a.scratch.part(omp_get_thread_num(), threads)));

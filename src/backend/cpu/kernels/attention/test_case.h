@@ -1,5 +1,5 @@
 // One attention problem with its buffers, for the tests: random input, exact-size scratch with
-// canaries behind it, an optional misalignment, and forward, backward and decode calls on it.
+// canaries after it, an optional misalignment, and forward, backward and decode calls on it.
 #pragma once
 
 #include <gtest/gtest.h>

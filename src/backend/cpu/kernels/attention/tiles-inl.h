@@ -143,7 +143,7 @@ HWY_INLINE void multiply_scores(const Tile& tile, const float* a_panels, const f
   }
 }
 
-// What the row functions need to know of the head. Off when dropout.threshold is 0.
+// What the row functions need to know about the head's dropout; off when dropout.threshold is 0.
 struct HeadDropout {
   DropoutStream stream;
   std::uint64_t first_element, row_stride;  // of query 0, between queries

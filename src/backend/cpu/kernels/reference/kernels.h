@@ -1,6 +1,6 @@
 // The plain kernels: serial, one element after the other, sums in double. They state what each
 // kernel means and are the oracle of the fast ones; kernels.h has the contract. Attention is
-// declared in reference_attention.h.
+// declared in reference/attention.h.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +9,30 @@
 
 namespace snug::cpu::reference {
 
-// The multiplier of one element: scale, 0, or 1 when dropout is off. reference_elementwise.cc
+// The multiplier of one element: scale, 0, or 1 when dropout is off. In elementwise.cc.
 double keep_multiplier(const Dropout& dropout, std::int64_t sequence_in_batch,
                        std::int64_t element) noexcept;
 
-// reference_embedding.cc
+// embedding.cc
 void embed(const Embed& op) noexcept;
 void embed_backward(const EmbedBackward& op) noexcept;
 
-// reference_norm.cc
+// norm.cc
 void layernorm_forward(const LayerNorm& op) noexcept;
 void layernorm_apply(const LayerNorm& op) noexcept;
 void layernorm_backward(const LayerNormBackward& op) noexcept;
 
-// reference_elementwise.cc
+// elementwise.cc
 void gelu(const Gelu& op) noexcept;
 void gelu_backward(const GeluBackward& op) noexcept;
 void residual_add(const ResidualAdd& op) noexcept;
 void dropout_backward(const DropoutBackward& op) noexcept;
 void bias_backward(const BiasBackward& op) noexcept;
 
-// reference_loss.cc
+// loss.cc
 void cross_entropy(const CrossEntropy& op) noexcept;
 
-// reference_adamw.cc
+// adamw.cc
 void adamw(const AdamW& op) noexcept;
 void adamw_bf16(const AdamWBf16& op) noexcept;
 double sum_of_squares(const float* x, std::int64_t count, double* scratch) noexcept;
