@@ -13,7 +13,7 @@
 namespace snug {
 namespace {
 
-// Of each type, with a string that needs escapes.
+// One value of each type, with a string that needs escapes.
 const std::vector<Change> kChanges = {{"batch_size", "12", "3"},
                                       {"gradient_accumulation_steps", "40", "160"},
                                       {"dropout", "0.0", "0.25"},

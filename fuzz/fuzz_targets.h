@@ -19,7 +19,7 @@ enum class LogDepth {
 };
 void fuzz_log(std::string_view bytes, LogDepth depth);
 
-// As far as its length says: most inputs go a short way.
+// Goes as deep as the length of the input says: most go a short way.
 void fuzz_log(std::string_view bytes);
 
 // A config file: read, resolved, echoed, rewritten. Bytes that begin with "--" are a command line,

@@ -24,7 +24,8 @@ enum class CaseDepth : std::uint8_t {
   kFixes,
 };
 
-// Of nanoGPT's own data sets, and where nothing else is known: without a file of the data set.
+// The vocabulary's size as far as it is known without the data set's files: what the config says,
+// that of nanoGPT's own data sets, else GPT-2's.
 std::int64_t known_vocabulary(const Config& config);
 
 struct CaseInputs {
@@ -42,7 +43,8 @@ struct DoctorCase {
   LoadedConfig config;  // with what the log shows
   std::int64_t vocab_size = 0;
   const Card* card = nullptr;
-  // Of the run that goes with the message; nothing: no config was given, and the log shows none.
+  // The memory of the run that goes with the message; nothing: no config was given, and the log
+  // shows none.
   std::optional<TorchMemory> memory;
   std::optional<Diagnosis> diagnosis;
   std::optional<Diagnosis> prediction;  // without a failure: on a named card, or beside a log

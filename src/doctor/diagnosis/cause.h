@@ -13,11 +13,11 @@ struct CauseVerdict {
   double confidence = 0;
 };
 
-// Of what is not the card's memory, or has no numbers; kCapacity where the numbers decide.
+// The verdict on what is not the card's memory, or has no numbers; kCapacity where numbers decide.
 CauseVerdict verdict_of_kind(const LogEvent& event);
 
-// Of a full card: another process, free beyond the request, states alone, fragmentation, capacity.
-// `memory` may be null.
+// The verdict on a full card: another process, free beyond the request, states alone,
+// fragmentation, capacity. `memory` may be null.
 CauseVerdict verdict_of_card(const FailureEvidence& evidence, const TorchMemory* memory);
 
 // Before anything is run.

@@ -29,7 +29,7 @@ CauseVerdict verdict_of(const FailureEvidence& evidence, const TorchMemory* memo
   return verdict.cause == Cause::kCapacity ? verdict_of_card(evidence, memory) : verdict;
 }
 
-// By the traceback; else by the match, if candidates of one phase outweigh all others.
+// The traceback decides; else the match, if candidates of one phase outweigh all others.
 std::optional<TorchPhase> phase_of(const LogMoment& moment,
                                    const std::vector<Candidate>& candidates, bool has_config) {
   std::optional<TorchPhase> phase = moment.only_phase();
@@ -58,7 +58,8 @@ void fill_account(const CardAccount& account, Diagnosis& result) {
   result.alone_on_card = account.alone;
 }
 
-// In words that need no translation: keys of train.py and model.py, options of the doctor.
+// The settings in words that need no translation: keys of train.py and model.py, options of the
+// doctor.
 Note matched_note(const TorchRun& run, const TorchRun& given) {
   const auto truth = [](bool value) { return value ? "True" : "False"; };
   std::vector<std::string> settings;

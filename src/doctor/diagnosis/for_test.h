@@ -31,7 +31,7 @@ inline TorchMemory memory_of(std::string_view settings, const LogSummary* log = 
   return torch_memory(torch_run_of(config.values, vocabulary, log));
 }
 
-// With the run that goes with the text.
+// The diagnosis, with the run that goes with the text.
 inline LogDiagnosis match_text(std::string_view log_text, std::string_view settings) {
   const LogSummary log = read_text(log_text);
   if (settings.empty()) return diagnose(log, nullptr, nullptr);

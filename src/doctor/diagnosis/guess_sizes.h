@@ -24,7 +24,7 @@ struct GuessClues {
 
 GuessClues guess_clues(const FailureEvidence& evidence);
 
-// Of half precision, where the log does not name it.
+// The name of a half-precision type: the one that the log mentions, else the usual of its time.
 std::string_view half_dtype(const GuessClues& clues);
 
 // The traceback's hint can be about such a tensor.

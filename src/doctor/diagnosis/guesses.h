@@ -8,9 +8,10 @@
 
 namespace snug {
 
-// Of evidence.request, which must be there. Most likely first, each at least 1%; their confidence
-// sums to less than 1. One that goes with the line of the traceback is Evidence::kSizeAndFrame.
-// Empty when no common model has such a tensor, or when nearly every one does (a few MiB).
+// Guesses about evidence.request, which must be there, most likely first, each at least 1%; their
+// confidence sums to less than 1. One that goes with the line of the traceback is
+// Evidence::kSizeAndFrame. Empty when no common model has such a tensor, or when nearly every one
+// does (a few MiB).
 std::vector<Candidate> guesses_of(const FailureEvidence& evidence);
 
 }  // namespace snug

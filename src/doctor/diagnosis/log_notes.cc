@@ -83,7 +83,7 @@ void add_host_notes(const LogSummary& log, const LogEvent& event, std::vector<No
   if (mentions_prepare(log)) notes.push_back({NoteId::kPrepareWorkers, {}});
 }
 
-// Of what has one note and no numbers.
+// Notes on kinds of events that have one note each.
 void add_kind_notes(const LogEvent& event, std::vector<Note>& notes) {
   switch (event.kind) {
     case LogEventKind::kAllocatorWarning:

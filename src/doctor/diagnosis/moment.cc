@@ -120,7 +120,7 @@ TensorHint hint_of(const LogFrame& frame) {
   return TensorHint::kNone;
 }
 
-// From the innermost outwards; a softmax may still turn out to be attention's.
+// Goes from the innermost frame outwards; a softmax may still turn out to be attention's.
 TensorHint hint_of(const std::vector<LogFrame>& frames) {
   TensorHint found = TensorHint::kNone;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {

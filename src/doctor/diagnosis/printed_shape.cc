@@ -47,7 +47,7 @@ double nearness(const std::optional<std::int64_t>& held, const TorchTensor& tens
   return 1 / (1 + distance / kScale * distance / kScale);
 }
 
-// Of equally likely ones the first that is made.
+// Returns the first that is made of equally likely ones; null: none has such a shape.
 const TorchTensor* tensor_like(const LogShape& shape, const FailureEvidence& evidence,
                                const TorchMemory& memory) {
   const std::optional<std::int64_t> held = held_bytes(evidence.event);

@@ -205,7 +205,7 @@ bool is_nanogpt(const LogFacts& facts) {
          facts.decayed_parameter_count || has_nanogpt_command(facts) || names_shipped(facts);
 }
 
-// With the two decimals of train.py.
+// Prints a count with the two decimals of train.py.
 std::string as_printed(std::int64_t parameters) {
   return fmt::format("{:.2f}M", static_cast<double>(parameters) / 1e6);
 }

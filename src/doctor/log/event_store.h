@@ -11,8 +11,8 @@
 
 namespace snug {
 
-// Of each kind the first and the last kKeptAtEachEnd events. A failing run of 8 ranks writes 8 of
-// one kind; what lies between the first and the last of thousands is repetition.
+// Keeps the first and the last kKeptAtEachEnd events of each kind. A failing run of 8 ranks writes
+// 8 of one kind; what lies between the first and the last of thousands is repetition.
 class EventStore {
  public:
   static constexpr std::size_t kKeptAtEachEnd = 4;

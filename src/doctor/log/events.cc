@@ -15,12 +15,12 @@ using namespace log_text;
 // longest stretch without one, cudaMallocAsync's table, takes 300 bytes; a box doubles it.
 constexpr std::size_t kMaxSilentBytes = 700;
 constexpr std::int64_t kMaxSilentLines = 16;
-// Behind the name of an exception what it is about comes sooner.
+// After the name of an exception its subject comes sooner.
 constexpr std::size_t kMaxBareBytes = 160;
 constexpr std::int64_t kMaxBareLines = 8;
 // With hundreds of processes listed a message has some 10 KiB.
 constexpr std::size_t kMaxWindowBytes = 16 << 10;
-// Of an overlong line only this much before the phrase is kept.
+// This much of an overlong line is kept before the phrase.
 constexpr std::size_t kMaxLeadBytes = 300;
 constexpr std::size_t kMaxHistoryBytes = 300;
 // Two phrases of one kind this close are one failure said twice.

@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "doctor/log/phrases.h"
+#include "doctor/log/phrase_automaton.h"
 #include "doctor/log/prefix.h"
 
 namespace snug {

@@ -71,7 +71,7 @@ std::string gradscaler_line(std::string_view text) {
   return {};
 }
 
-// From the phrase itself, which names it.
+// The phrase itself names it.
 std::string missing_dtype(std::string_view folded_text, std::size_t phrase_end) {
   constexpr std::size_t kReach = 28;
   folded_text = folded_text.substr(0, phrase_end);

@@ -10,14 +10,14 @@
 namespace snug {
 
 enum class PhraseRole : std::uint8_t {
-  // Of failure messages.
+  // These are in failure messages.
   kStrong,  // names the kind
   kWeak,    // "out of memory": a failure of yet unknown kind
   kPart,  // stands once in a message of PyTorch's allocator; alone it is a message without its head
   kMore,  // may repeat within a message, and is none alone
   kKilled,  // the word alone on its line, as shells print it
   kException,
-  // Of the evidence around them.
+  // These are in the evidence around them.
   kTraceback,
   kFrame,
   kStrided,

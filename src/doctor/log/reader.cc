@@ -10,8 +10,8 @@
 #include "doctor/log/facts.h"
 #include "doctor/log/fold.h"
 #include "doctor/log/lines.h"
+#include "doctor/log/phrase_automaton.h"
 #include "doctor/log/phrase_table.h"
-#include "doctor/log/phrases.h"
 #include "doctor/log/prefix.h"
 #include "doctor/log/settings.h"
 #include "doctor/log/shape.h"
@@ -20,7 +20,8 @@
 namespace snug {
 namespace {
 
-// Of the phrases' table. Made once: that takes longer than reading a short log.
+// The automaton of the phrase table. It is made once, since that takes longer than reading a short
+// log.
 const PhraseAutomaton& phrase_automaton() {
   static const PhraseAutomaton kAutomaton = [] {
     std::vector<std::string_view> texts;

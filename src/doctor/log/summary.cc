@@ -48,7 +48,7 @@ std::optional<LogAmount> request_range(const LogEvent& event) {
   if (!event.request || !is_rounded(event)) return event.request;
   const LogAmount& printed = *event.request;
   if (printed.covers(kSmallSegmentBytes)) return LogAmount{1, kMiB};
-  // Also what is over 18 MiB: one range has to hold both.
+  // Requests over 18 MiB print so too: one range has to hold both.
   if (printed.covers(kLargeSegmentBytes)) return LogAmount{kMiB + 1, kLargeSegmentBytes};
   // 1.2 and 1.3 have the old wording and the new rounding.
   std::optional<LogAmount> range = before_rounding(printed, kRoundBytes);

@@ -184,7 +184,7 @@ struct LogFacts {
 };
 
 struct LogSummary {
-  // By line. Of each kind the first and the last few; event_counts has them all.
+  // Ordered by line: the first and the last few of each kind. event_counts counts all of them.
   std::vector<LogEvent> events;
   std::array<std::int64_t, kLogEventKindCount> event_counts{};
   LogFacts facts;

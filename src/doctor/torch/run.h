@@ -34,7 +34,7 @@ struct TorchRun : GptSizes {
   bool resumed = false;                // init_from = 'resume'
   TorchVersion version = TorchVersion::kCurrent;
 
-  // Of the card: an RTX 3090. Small sequences are split by it; cuBLAS takes 32 MiB from sm_90 on.
+  // The card is an RTX 3090. Small sequences are split by it; cuBLAS takes 32 MiB from sm_90 on.
   std::int64_t multiprocessors = 82;
   std::int64_t cublas_workspace_bytes = 8519680;
 };

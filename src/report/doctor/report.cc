@@ -45,7 +45,7 @@ class TextWriter {
   bool color_;
 };
 
-// What is free as "░░".
+// Free bytes are shown as "░░".
 std::string bar_of(const DoctorBar& row, std::int64_t maximum) {
   const std::string full = bar(row.bytes, maximum, kBarCells);
   if (!row.is_free) return full;

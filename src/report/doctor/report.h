@@ -36,7 +36,7 @@ struct DoctorReport {
   bool color = false;
   Language language = Language::kEnglish;
 
-  // Of the log, else of the model; null: neither.
+  // Those of the log, else those of the model; null: neither.
   const Diagnosis* conclusions() const {
     return diagnosis ? &*diagnosis : prediction ? &*prediction : nullptr;
   }

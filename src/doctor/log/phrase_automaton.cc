@@ -1,4 +1,4 @@
-#include "doctor/log/phrases.h"
+#include "doctor/log/phrase_automaton.h"
 
 #include <algorithm>
 #include <cassert>
