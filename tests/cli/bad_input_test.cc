@@ -100,7 +100,7 @@ TEST_F(CliTest, OutDirWithoutPermissionIsNamed) {
 
 TEST_F(CliTest, BudgetTooSmallSaysWhatIsNeeded) {
   const nlohmann::json plan =
-      nlohmann::json::parse(run(Words{"plan"} + tiny({"--json", "--memory_budget=1MiB"})).out);
+      parsed_json(run(Words{"plan"} + tiny({"--json", "--memory_budget=1MiB"})).out);
   const std::string needed = std::to_string(plan.at("total_bytes").get<std::int64_t>()) + " bytes";
   const ProgramResult result = train({"--memory_budget=1MiB"});
   expect_error(result, 3, {"does not fit", needed.c_str(), "1.00 MiB", "the program itself"});

@@ -91,7 +91,7 @@ TEST_F(CliTest, PlanAsJsonAddsUp) {
   const ProgramResult plan =
       run(Words{"plan"} + tiny({"--json", "--memory_budget=200MiB", "--grad_checkpoint=True"}));
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
-  const Json json = Json::parse(plan.out);
+  const Json json = parsed_json(plan.out);
   const auto bytes = [&](const char* key) { return json.at(key).get<std::int64_t>(); };
   EXPECT_EQ(bytes("total_bytes"), bytes("arena_bytes") + bytes("overhead_bytes"));
   EXPECT_EQ(bytes("budget_bytes"), std::int64_t{200} << 20);
@@ -116,14 +116,14 @@ TEST_F(CliTest, PlanThatDoesNotFitIsExitCode3) {
   EXPECT_NE(text.out.find("Does not fit."), std::string::npos);
   const ProgramResult json = run(Words{"plan"} + tiny({"--memory_budget=10MiB", "--json"}));
   EXPECT_EQ(json.exit_code, 3);
-  EXPECT_FALSE(Json::parse(json.out).at("fits").get<bool>());
+  EXPECT_FALSE(parsed_json(json.out).at("fits").get<bool>());
 }
 
 TEST_F(CliTest, PlanNeedsNoDeviceAndNoData) {
   for (const char* extra : {"--device=cuda", "--dataset=openwebtext"}) {
     const ProgramResult plan = run(Words{"plan"} + tiny({extra, "--json"}));
     EXPECT_EQ(plan.exit_code, 0) << plan.err;
-    EXPECT_GT(Json::parse(plan.out).at("total_bytes").get<std::int64_t>(), 0);
+    EXPECT_GT(parsed_json(plan.out).at("total_bytes").get<std::int64_t>(), 0);
   }
 }
 
@@ -132,7 +132,7 @@ TEST_F(CliTest, LaterArgumentsWinFilesIncluded) {
   const auto value = [&](const Words& arguments) {
     const ProgramResult shown = run(Words{"config", "--json"} + arguments);
     EXPECT_EQ(shown.exit_code, 0) << shown.err;
-    return Json::parse(shown.out).at("n_layer").get<int>();
+    return parsed_json(shown.out).at("n_layer").get<int>();
   };
   EXPECT_EQ(value({"mine.py", "--n_head=2"}), 3);
   EXPECT_EQ(value({"--n_layer=5", "mine.py", "--n_head=2"}), 3);

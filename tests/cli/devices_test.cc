@@ -146,8 +146,7 @@ DeviceSnapshot two_cards() {
 
 TEST(DevicesReport, JsonOfTwoCards) {
   const auto replace = nlohmann::ordered_json::error_handler_t::replace;
-  const auto json =
-      nlohmann::json::parse(devices_json(two_cards(), {}).dump(2, ' ', false, replace));
+  const auto json = parsed_json(devices_json(two_cards(), {}).dump(2, ' ', false, replace));
   EXPECT_EQ(json["driver"], "550.54.14");
   EXPECT_TRUE(json["problem"].is_null());
   ASSERT_EQ(json["cards"].size(), 2u);
@@ -209,7 +208,7 @@ TEST(CliDevices, ShowsThisMachine) {
 TEST(CliDevices, JsonOfThisMachine) {
   const ProgramResult result = devices({"--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const auto json = nlohmann::json::parse(result.out, nullptr, false);
+  const auto json = parsed_json(result.out);
   ASSERT_FALSE(json.is_discarded()) << result.out;
   ASSERT_TRUE(json["cards"].is_array());
   EXPECT_EQ(json["cards"].empty(), !json["problem"].is_null());
@@ -232,7 +231,7 @@ TEST(CliDevices, NoLibraryIsSaidPlainly) {
   const ProgramResult text = devices();
   EXPECT_EQ(text.exit_code, 0) << text.err;
   expect_holds(text.out, {"no card: /nowhere/libnvidia-ml.so.1 is not there", "processor"});
-  const auto json = nlohmann::json::parse(devices({"--json"}).out, nullptr, false);
+  const auto json = parsed_json(devices({"--json"}).out);
   ASSERT_FALSE(json.is_discarded());
   EXPECT_TRUE(json["cards"].empty() && json["driver"].is_null());
   EXPECT_NE(json["problem"].get<std::string>().find("is not there"), std::string::npos);
@@ -241,7 +240,7 @@ TEST(CliDevices, NoLibraryIsSaidPlainly) {
 TEST(CliDevices, TellsTheLimitOfItsProcess) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer needs the address space itself";
   const WithoutLibrary none;
-  const auto json = nlohmann::json::parse(devices({"--json"}, kGiB).out, nullptr, false);
+  const auto json = parsed_json(devices({"--json"}, kGiB).out);
   ASSERT_FALSE(json.is_discarded());
   EXPECT_EQ(json["memory"]["ulimit_bytes"], kGiB);
   EXPECT_EQ(json["memory"]["total_bytes"], kGiB);

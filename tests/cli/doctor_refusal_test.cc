@@ -13,8 +13,7 @@ TEST_F(CliDoctorRefusalTest, SaysThatNothingHasFailed) {
   expect_error(run({"doctor", "--log=fine.txt"}), 4, {"the log shows a run but no failure"});
   expect_error(run({"doctor", "--lang=de", "--log=fine.txt"}), 4, {"aber keinen Fehler"});
   const Words with_config{"--batch_size=4", "--log=fine.txt"};
-  const nlohmann::json json =
-      nlohmann::json::parse(run(Words{"doctor", "--json"} + with_config).out, nullptr, false);
+  const nlohmann::json json = parsed_json(run(Words{"doctor", "--json"} + with_config).out);
   EXPECT_TRUE(json.at("cause").is_null());
   EXPECT_EQ(json.at("notes").at(0).at("id"), "no_failure_in_log");
   const std::string text = run(Words{"doctor"} + with_config).out;

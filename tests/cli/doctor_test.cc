@@ -26,7 +26,7 @@ class CliDoctorTest : public CliTest {
   nlohmann::json json_of(const Words& arguments) const {
     const ProgramResult result = run(Words{"doctor", "--json"} + arguments);
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    return nlohmann::json::parse(result.out, nullptr, false);
+    return parsed_json(result.out);
   }
 
   static bool has_fix(const nlohmann::json& json, const char* kind) {
@@ -146,8 +146,7 @@ TEST_F(CliDoctorTest, WritesTheCorrectedConfig) {
   expect_holds(text, {"# my run\n", "# was: 64", "max_iters = 100\n"});
   EXPECT_EQ(read("mine.py").find("was:"), std::string::npos);
   // The product stays, and the doctor has nothing left to write.
-  const nlohmann::json config =
-      nlohmann::json::parse(run({"config", "--json", "fits.py"}).out, nullptr, false);
+  const nlohmann::json config = parsed_json(run({"config", "--json", "fits.py"}).out);
   const std::int64_t batch = config.at("batch_size");
   EXPECT_LT(batch, 64);
   EXPECT_EQ(batch * config.at("gradient_accumulation_steps").get<std::int64_t>(), 512);
@@ -162,7 +161,7 @@ TEST_F(CliDoctorTest, WritesTheCorrectedConfig) {
 
 TEST_F(CliDoctorTest, WithoutALogItSaysWhatWillHappen) {
   const auto json = [&](const Words& more) {
-    return nlohmann::json::parse(run(Words{"doctor", "--json"} + more).out);
+    return parsed_json(run(Words{"doctor", "--json"} + more).out);
   };
   const nlohmann::json xl = json({"--init_from=gpt2-xl", "--batch_size=1", "--card=rtx3060"});
   EXPECT_EQ(xl.at("cause"), "states_exceed_card");
@@ -186,9 +185,9 @@ TEST_F(CliDoctorTest, AFrameOfEstimateLossIsAnEvaluation) {
                 "memory, this process has 9.5 GiB memory in use. Of the allocated memory 9.10 GiB "
                 "is allocated by PyTorch, and 80.00 MiB is reserved by PyTorch but unallocated.\n");
   const nlohmann::json json =
-      nlohmann::json::parse(run({"doctor", "--n_embd=576", "--n_head=9", "--dtype=float16",
-                                 "--batch_size=16", "--compile=False", "--log=oom.txt", "--json"})
-                                .out);
+      parsed_json(run({"doctor", "--n_embd=576", "--n_head=9", "--dtype=float16", "--batch_size=16",
+                       "--compile=False", "--log=oom.txt", "--json"})
+                      .out);
   EXPECT_EQ(json.at("phase"), "evaluation");
   EXPECT_EQ(json.at("candidates").at(0).at("phase"), "evaluation");
 }
@@ -202,8 +201,7 @@ TEST_F(CliDoctorTest, WritesTheWholeRunThatItCorrected) {
                                     "--log=oom.txt", "--write=fits.py"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   expect_holds(result.out, {"wrote fits.py", "python train.py fits.py"});
-  const nlohmann::json config =
-      nlohmann::json::parse(run({"config", "--json", "fits.py"}).out, nullptr, false);
+  const nlohmann::json config = parsed_json(run({"config", "--json", "fits.py"}).out);
   EXPECT_EQ(config.at("n_layer"), 24);
   EXPECT_EQ(config.at("block_size"), 512);
   EXPECT_EQ(config.at("vocab_size"), 60000);

@@ -1,4 +1,6 @@
 // The ranked fixes of `snug plan`, and whether they keep their word.
+#include <regex>
+
 #include "cli/fit_testing.h"
 
 namespace snug {

@@ -1,4 +1,6 @@
 // Bad input of the fit, the page, the list of cards, help.
+#include <regex>
+
 #include "cli/fit_testing.h"
 
 namespace snug {
@@ -62,7 +64,7 @@ TEST_F(CliFitPage, JsonBesideThePageIsStillJson) {
   const ProgramResult with = run(Words{"plan", "--html=plan.html", "--json"} + on_card());
   EXPECT_EQ(with.exit_code, 0) << with.err;
   EXPECT_EQ(with.out, without.out);
-  EXPECT_FALSE(Json::parse(with.out, nullptr, false).is_discarded()) << with.out;
+  EXPECT_FALSE(parsed_json(with.out).is_discarded()) << with.out;
   EXPECT_FALSE(read("plan.html").empty());
 }
 
@@ -117,7 +119,7 @@ TEST_F(CliFitPage, CardsAreListed) {
   EXPECT_EQ(lines_like(text.out, "rtx3060 +12 .* 8\\.6  tensor-cores bf16 flash").size(), 1u)
       << text.out;
   const ProgramResult as_json = run({"cards", "--json"});
-  const Json cards = Json::parse(as_json.out, nullptr, false);
+  const Json cards = parsed_json(as_json.out);
   ASSERT_TRUE(cards.is_array()) << as_json.out;
   std::map<std::string, Json> by_key;
   for (const Json& card : cards) by_key[card.at("key")] = card;

@@ -170,7 +170,7 @@ TEST_F(CliFitPlan, EvaluationSizesDriveEvaluation) {
 TEST_F(CliFitPlan, HeadroomBeyondTheBudgetAddsUpOrIsRefused) {
   const ProgramResult result = run(Words{"plan", "--json"} + on_card({"--headroom=20GiB"}));
   if (result.exit_code == 2) return expect_error(result, 2, {"headroom", "20GiB"});
-  const Json parts = Json::parse(result.out).at("budget");
+  const Json parts = parsed_json(result.out).at("budget");
   const auto bytes = [&](const char* key) { return parts.at(key).get<std::int64_t>(); };
   EXPECT_EQ(bytes("memory_bytes") - bytes("display_bytes") -
                 parts.at("context_bytes").at("high").get<std::int64_t>() - bytes("headroom_bytes"),

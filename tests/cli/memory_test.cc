@@ -18,7 +18,7 @@ class CliMemoryTest : public CliTest {
   PlannedBytes planned(const Words& arguments) const {
     const ProgramResult plan = run(Words{"plan", "--json"} + arguments);
     EXPECT_EQ(plan.exit_code, 0) << plan.err;
-    const nlohmann::json json = nlohmann::json::parse(plan.out);
+    const nlohmann::json json = parsed_json(plan.out);
     return {json.at("arena_bytes"), json.at("total_bytes"), json.at("phases").at("sample")};
   }
 

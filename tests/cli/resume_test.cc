@@ -2,6 +2,7 @@
 // that never was. Which moment a test hits differs from run to run; what must hold does not.
 #include <chrono>
 #include <random>
+#include <regex>
 #include <thread>
 
 #include "cli/testing.h"

@@ -1,6 +1,7 @@
 // What a terminal gets and a pipe does not: one line that is redrawn. And what happens when the
 // terminal or the reader of the pipe goes away.
 #include <sys/stat.h>
+#include <regex>
 
 #include "cli/testing.h"
 

@@ -9,7 +9,6 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -27,18 +26,7 @@ constexpr bool kSanitized = false;
 #endif
 
 // A small English-like text with about thirty different characters, the same every time.
-inline std::string small_text() {
-  const char* const words[] = {"the", "cat", "sat", "on",   "a",    "mat",   "and",  "saw",
-                               "one", "big", "dog", "jump", "over", "quiet", "water"};
-  std::string text;
-  std::uint32_t state = 1;
-  for (int i = 0; i < 2000; ++i) {
-    state = state * 1664525u + 1013904223u;
-    text += words[(state >> 16) % std::size(words)];
-    text += i % 9 == 8 ? ".\n" : " ";
-  }
-  return text;
-}
+std::string small_text();
 
 // A model that trains in milliseconds. What is given comes last and wins.
 inline Words tiny(const Words& more = {}) {
@@ -53,15 +41,11 @@ inline Words tiny(const Words& more = {}) {
 }
 
 // Every line that matches, in order.
-inline Words lines_like(const std::string& text, const std::string& pattern) {
-  const std::regex expression(pattern);
-  Words found;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
-    if (std::regex_match(line, expression)) found.push_back(line);
-  }
-  return found;
-}
+Words lines_like(const std::string& text, const std::string& pattern);
+
+// JSON, or a discarded value if it is none. Kept out of the tests, as its parser compiles for
+// seconds.
+nlohmann::json parsed_json(const std::string& text);
 
 // The bytes of files, compared as they are and told by their number: a failing test does not print
 // them.
@@ -121,7 +105,7 @@ class CliTest : public ::testing::Test {
     std::vector<nlohmann::json> entries;
     std::istringstream stream(read(out_dir + "/metrics.jsonl"));
     for (std::string line; std::getline(stream, line);) {
-      entries.push_back(nlohmann::json::parse(line, nullptr, false));
+      entries.push_back(parsed_json(line));
       EXPECT_FALSE(entries.back().is_discarded()) << line;
     }
     return entries;

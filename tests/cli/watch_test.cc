@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/ioctl.h>
+#include <regex>
 
 #include "base/bytes.h"
 #include "cli/testing.h"
