@@ -40,18 +40,19 @@ void PythonReader::run(const Assignment& assignment, const SourceFile& source) {
   const auto find = [this](std::string_view name) { return lookup(name); };
   Value value = evaluate(expression, source, find);
   if (assignment.operation) {
-    const Target& target = assignment.targets.front();
+    const AssignmentTarget& target = assignment.targets.front();
     try {
       value = apply_binary(*assignment.operation, lookup(target.name), value);
     } catch (const Fault& fault) {
       source.fail({target.extent.begin, expression.extent.end}, fault);
     }
   }
-  for (const Target& target : assignment.targets) store(target, value, expression, source);
+  for (const AssignmentTarget& target : assignment.targets)
+    store(target, value, expression, source);
 }
 
-void PythonReader::store(const Target& target, const Value& value, const Expression& expression,
-                         const SourceFile& source) {
+void PythonReader::store(const AssignmentTarget& target, const Value& value,
+                         const Expression& expression, const SourceFile& source) {
   const Field* field = find_field(target.name);
   Origin origin = source.origin(expression.extent);
   if (!field) {

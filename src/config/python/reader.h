@@ -29,7 +29,7 @@ class PythonReader {
 
  private:
   void run(const Assignment& assignment, const SourceFile& source);
-  void store(const Target& target, const Value& value, const Expression& expression,
+  void store(const AssignmentTarget& target, const Value& value, const Expression& expression,
              const SourceFile& source);
   Value lookup(std::string_view name) const;
 

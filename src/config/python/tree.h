@@ -41,14 +41,14 @@ constexpr int kMaxHeight = 400;
 // (start = 'FILE:...').
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 14;
 
-struct Target {
+struct AssignmentTarget {
   std::string name;
   Extent extent;
 };
 
 // a = b = value, or with an operation: a += value.
 struct Assignment {
-  std::vector<Target> targets;
+  std::vector<AssignmentTarget> targets;
   std::optional<Operation> operation;
   ExpressionPtr value;
 };

@@ -32,7 +32,7 @@ Editor::Editor(const EditedFile& file, const RequestedChanges& requested)
     : file_(file), requested_(requested) {
   const std::vector<Assignment>& assignments = file.module.assignments;
   for (std::size_t i = 0; i < assignments.size(); ++i) {
-    for (const Target& target : assignments[i].targets) {
+    for (const AssignmentTarget& target : assignments[i].targets) {
       last_[target.name] = i;
       ++count_[target.name];
     }
@@ -84,7 +84,7 @@ void Editor::settle(std::size_t index) {
   if (!before) throw InternalError("rewrite_config: a value that was read cannot be computed");
   TargetNames names;
   bool follows = !is_opaque(*before) || changed_reads(s).empty();
-  for (const Target& target : assignment.targets) {
+  for (const AssignmentTarget& target : assignment.targets) {
     const std::string& name = target.name;
     const Value old = kept_as(name, *before).value();
     const auto request = requested_.values.find(name);
@@ -101,7 +101,7 @@ void Editor::settle(std::size_t index) {
     const bool cut_off = !after || !is_same(*before, *after) || is_opaque(*before);
     edit(s, names, cut_off && !names.kept.empty());
   }
-  for (const Target& target : assignment.targets) {
+  for (const AssignmentTarget& target : assignment.targets) {
     values_.insert_or_assign(target.name, kept_as(target.name, *before).value());
   }
   for (const std::string& name : names.changed) changed_.emplace(name, requested_.values.at(name));

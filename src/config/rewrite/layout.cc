@@ -56,7 +56,7 @@ Layout lay_out(const SourceFile& source, const Module& module) {
     const std::size_t next = layout.statements.size();
     if (i > first) ++line.statement_count;
     if (i > first && next < module.assignments.size()) {
-      const std::vector<Target>& targets = module.assignments[next].targets;
+      const std::vector<AssignmentTarget>& targets = module.assignments[next].targets;
       if (tokens[first].extent.begin == targets.front().extent.begin) {
         layout.statements.push_back({first, first + 2 * targets.size(), i, layout.lines.size()});
       }

@@ -36,7 +36,7 @@ NameSet orphans(const Module& before, const Module& after) {
   NameSet names;
   const std::vector<std::string> keys = all_keys();
   for (const Assignment& assignment : after.assignments) {
-    for (const Target& target : assignment.targets) {
+    for (const AssignmentTarget& target : assignment.targets) {
       const std::string& name = target.name;
       const bool orphan =
           !find_field(name) && before.names_read.contains(name) && !after.names_read.contains(name);
@@ -93,7 +93,7 @@ void add_settings(Rewritten& result, const EditedFile& file, const std::vector<C
                   const RequestedChanges& requested, const std::string& reason) {
   NameSet set;
   for (const Assignment& assignment : file.module.assignments) {
-    for (const Target& target : assignment.targets) set.insert(target.name);
+    for (const AssignmentTarget& target : assignment.targets) set.insert(target.name);
   }
   std::vector<std::string> lines;
   for (const Change& change : changes) {
