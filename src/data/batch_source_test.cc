@@ -8,7 +8,7 @@
 #include <new>
 #include <set>
 
-#include "data/test_directory.h"
+#include "base/test_directory.h"
 
 namespace {
 

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_directory.h"
 #include "data/char_tokenizer.h"
 #include "data/pickle/samples.h"
 #include "data/pickle/writer.h"
-#include "data/test_directory.h"
 
 namespace snug {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <csignal>
 
+#include "base/test_directory.h"
 #include "data/char_tokenizer.h"
-#include "data/test_directory.h"
 #include "data/utf8.h"
 
 namespace snug {

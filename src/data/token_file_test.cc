@@ -7,7 +7,7 @@
 #include <numeric>
 #include <thread>
 
-#include "data/test_directory.h"
+#include "base/test_directory.h"
 
 namespace snug {
 namespace {

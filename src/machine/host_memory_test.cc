@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "data/test_directory.h"
+#include "base/test_directory.h"
 
 namespace snug {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/cpu/cpu_executor.h"
-#include "data/test_directory.h"
+#include "base/test_directory.h"
 #include "device/cpu_device.h"
 
 namespace snug {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "data/test_directory.h"
+#include "base/test_directory.h"
 #include "program_runner.h"
 
 namespace snug {

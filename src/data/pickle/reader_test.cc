@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/test_directory.h"
 #include "data/pickle/samples.h"
 #include "data/pickle/writer.h"
-#include "data/test_directory.h"
 
 namespace snug {
 namespace {

@@ -6,9 +6,9 @@
 #include <functional>
 #include <set>
 
+#include "base/test_directory.h"
 #include "data/char_tokenizer.h"
 #include "data/tales/tale_grammar.h"
-#include "data/test_directory.h"
 
 namespace snug {
 namespace {
