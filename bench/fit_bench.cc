@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <vector>
 
-#include "../tests/engine_testing.h"
 #include "backend/cuda/cuda_target.h"
 #include "device/cpu_device.h"
 #include "fit/fixes.h"
 #include "fit/search.h"
+#include "train/random_run.h"
 
 namespace {
 
@@ -56,7 +56,7 @@ double predicted(const LoadedConfig& loaded) {
   return Planner(device.target(), loaded.values.vocab_size, rates).iteration_seconds(loaded.values);
 }
 
-double measured(SmallRun& run, int iterations) {
+double measured(RandomRun& run, int iterations) {
   const Clock::time_point start = Clock::now();
   for (std::int64_t i = 0; i < iterations; ++i) run.engine().step(1 + i);
   return seconds_since(start) / iterations;
@@ -68,7 +68,7 @@ void compare(const BenchShape& shape, int rounds) {
   std::vector<double> ratios, truths;
   for (int round = 0; round < rounds; ++round) {
     const double expected = predicted(loaded);
-    SmallRun run(loaded.values);
+    RandomRun run(loaded.values);
     run.engine().step(0);
     truths.push_back(measured(run, shape.iterations));
     ratios.push_back(expected / truths.back());

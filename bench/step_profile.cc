@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "../tests/engine_testing.h"
 #include "backend/cpu/linear_shapes.h"
+#include "train/random_run.h"
 
 namespace {
 
@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   LoadedConfig config = load_config(Command::kTrain, arguments);
   if (config.values.vocab_size == 0) config.values.vocab_size = 65;
-  SmallRun run(config.values);
+  RandomRun run(config.values);
   Totals totals;
   std::string current;
   double flops = 0;

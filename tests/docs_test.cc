@@ -64,7 +64,7 @@ TEST(Docs, ReadmeCommandsWork) {
   ASSERT_GE(commands.size(), 4u);
   for (const std::string& command : commands) {
     const std::string line =
-        fmt::format("cd {} && {} > out.txt 2>&1", folder.path(), runnable(command));
+        fmt::format("cd {} && {} > out.txt 2>&1", folder.path().string(), runnable(command));
     EXPECT_EQ(std::system(line.c_str()), 0) << command << "\n" << text_of(folder.path("out.txt"));
   }
 }
@@ -81,8 +81,8 @@ TEST(Docs, ReadmeReportsAreWhatTheProgramPrints) {
     if (line.rfind("```", 0) == 0) comparing = false;
     if (line.rfind("$ snug ", 0) == 0) {
       const std::string report = folder.path("report.txt");
-      const std::string command =
-          fmt::format("cd '{}' && {} {} > report.txt", folder.path(), SNUG_BINARY, line.substr(7));
+      const std::string command = fmt::format("cd '{}' && {} {} > report.txt",
+                                              folder.path().string(), SNUG_BINARY, line.substr(7));
       ASSERT_NE(std::system(command.c_str()), -1);
       printed = std::istringstream(text_of(report));
       comparing = true;

@@ -23,6 +23,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/temporary_folder.h"
+
 namespace snug {
 
 using Words = std::vector<std::string>;
@@ -58,9 +60,9 @@ inline std::string read_text_file(const std::string& path) {
 class RunningProgram {
  public:
   RunningProgram(const Words& arguments, ProgramSettings settings)
-      : settings_(std::move(settings)), capture_(make_capture_folder()) {
-    if (settings_.stdout_path.empty()) settings_.stdout_path = capture_ + "/out";
-    if (settings_.stderr_path.empty()) settings_.stderr_path = capture_ + "/err";
+      : settings_(std::move(settings)) {
+    if (settings_.stdout_path.empty()) settings_.stdout_path = capture_.path("out");
+    if (settings_.stderr_path.empty()) settings_.stderr_path = capture_.path("err");
     pid_ = ::fork();
     if (pid_ == 0) become_program(arguments);
     if (pid_ < 0) throw std::runtime_error("fork failed");
@@ -70,8 +72,6 @@ class RunningProgram {
       ::kill(pid_, SIGKILL);
       ::waitpid(pid_, nullptr, 0);
     }
-    std::error_code ignored;
-    std::filesystem::remove_all(capture_, ignored);
   }
   RunningProgram(const RunningProgram&) = delete;
   RunningProgram& operator=(const RunningProgram&) = delete;
@@ -103,8 +103,8 @@ class RunningProgram {
     ProgramResult result;
     if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
-    if (settings_.stdout_path == capture_ + "/out") result.out = out();
-    result.err = read_text_file(capture_ + "/err");
+    if (settings_.stdout_path == capture_.path("out")) result.out = out();
+    result.err = read_text_file(capture_.path("err"));
     result.peak_bytes = usage.ru_maxrss * std::int64_t{1024};
     return result;
   }
@@ -123,12 +123,6 @@ class RunningProgram {
     const std::size_t at = status.find("SigCgt:");
     if (at == std::string::npos) return false;
     return (std::strtoull(status.c_str() + at + 7, nullptr, 16) >> (signal - 1) & 1) != 0;
-  }
-
-  static std::string make_capture_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "snug-capture-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    return name;
   }
 
   static void redirect(const std::string& path, int flags, int to) {
@@ -174,7 +168,7 @@ class RunningProgram {
 
  private:
   ProgramSettings settings_;
-  std::string capture_;
+  TemporaryFolder capture_;
   pid_t pid_ = -1;
 };
 

@@ -17,50 +17,41 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/temporary_folder.h"
 
 namespace snug {
 
 class TestDirectory {
  public:
-  TestDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "snug_test_XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw DeviceError("no temporary folder");
-    path_ = pattern;
-    std::filesystem::permissions(path_, std::filesystem::perms::all);
-  }
-  ~TestDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TestDirectory(const TestDirectory&) = delete;
-  TestDirectory& operator=(const TestDirectory&) = delete;
+  // Open to every user, for WithoutRoot.
+  TestDirectory() { std::filesystem::permissions(folder_.path(), std::filesystem::perms::all); }
 
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return folder_.path(); }
 
   std::filesystem::path write(const std::string& name, std::string_view bytes) const {
-    const std::filesystem::path path = path_ / name;
+    const std::filesystem::path path = folder_.path() / name;
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }
 
   std::string read(const std::string& name) const {
-    std::ifstream file(path_ / name, std::ios::binary);
+    std::ifstream file(folder_.path() / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
 
   // Names in the folder, subfolders included, sorted.
   std::vector<std::string> list() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {
-      names.push_back(std::filesystem::relative(entry.path(), path_).string());
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path())) {
+      names.push_back(std::filesystem::relative(entry.path(), path()).string());
     }
     std::sort(names.begin(), names.end());
     return names;
   }
 
  private:
-  std::filesystem::path path_;
+  TemporaryFolder folder_;
 };
 
 // While it lives, file permissions hold even if the tests run as root.

@@ -9,22 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/temporary_folder.h"
 #include "checkpoint/checkpoint_folder.h"
 
 namespace snug::testing {
 
-// Removed with its content at the end of the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const Path& path() const noexcept { return path_; }
-
- private:
-  Path path_;
-};
+using snug::TemporaryFolder;
 
 std::string read_text(const Path& path);
 void write_text(const Path& path, std::string_view text);

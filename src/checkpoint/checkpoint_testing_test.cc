@@ -15,17 +15,6 @@ namespace snug::testing {
 
 namespace fs = std::filesystem;
 
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (fs::temp_directory_path() / "snug-test-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw FileError("create folder", name, errno);
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 std::string read_text(const Path& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
