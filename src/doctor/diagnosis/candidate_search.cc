@@ -6,12 +6,114 @@
 
 #include "doctor/diagnosis/guesses.h"
 #include "doctor/diagnosis/match.h"
-#include "doctor/diagnosis/printed_shape.h"
 
 namespace snug {
 namespace {
 
 constexpr std::size_t kMaxCandidates = 8;
+
+// The failing tensor's own shape, or another printed one that has the bytes of the request.
+const LogShape* telling_shape(const FailureEvidence& evidence) {
+  if (evidence.event.shape) return &*evidence.event.shape;
+  const std::optional<LogAmount>& request = evidence.request;
+  if (!request) return nullptr;
+  const auto& shapes = evidence.log.facts.shapes;
+  const auto found = std::find_if(shapes.rbegin(), shapes.rend(), [&](const LogShape& shape) {
+    const std::optional<std::int64_t> bytes = byte_count_of(shape);
+    return bytes && request->covers(*bytes);
+  });
+  return found == shapes.rend() ? nullptr : &*found;
+}
+
+// The same elements in another view, (B*T, V) for (B, T, V), are the same tensor.
+bool is_view_of(const LogShape& shape, const TorchTensor& tensor) {
+  if (!shape.dtype.empty() && shape.dtype != name_of(tensor.dtype)) return false;
+  std::int64_t elements = 1;
+  for (const std::int64_t dim : shape.dims) {
+    if (dim < 0 || __builtin_mul_overflow(elements, dim, &elements)) return false;
+  }
+  if (elements != tensor.shape.element_count() || shape.dims.empty()) return false;
+  return tensor.shape.rank() == 0 || tensor.shape[tensor.shape.rank() - 1] == shape.dims.back();
+}
+
+// About what this process held, of whatever the message tells.
+std::optional<std::int64_t> held_bytes(const LogEvent& event) {
+  if (event.allocated) return middle(*event.allocated);
+  if (event.process_in_use) return middle(*event.process_in_use);
+  if (event.capacity && event.free) return middle(*event.capacity) - middle(*event.free);
+  return std::nullopt;
+}
+
+// How near a tensor's moment is to what was held: only moments that are far apart are told apart.
+double nearness(const std::optional<std::int64_t>& held, const TorchTensor& tensor) {
+  constexpr double kScale = 0.2;
+  if (!held || *held <= 0) return 1;
+  const double distance =
+      static_cast<double>(tensor.allocated_before_bytes - *held) / static_cast<double>(*held);
+  return 1 / (1 + distance / kScale * distance / kScale);
+}
+
+// Returns the first that is made of equally likely ones; null: none has such a shape.
+const TorchTensor* tensor_like(const LogShape& shape, const FailureEvidence& evidence,
+                               const TorchMemory& memory) {
+  const std::optional<std::int64_t> held = held_bytes(evidence.event);
+  const TorchTensor* best = nullptr;
+  double best_score = 0;
+  for (const TorchTensor& tensor : memory.tensors) {
+    if (!is_view_of(shape, tensor)) continue;
+    const double score = plausibility(evidence.moment, tensor) * nearness(held, tensor);
+    if (best != nullptr && score <= best_score) continue;
+    best = &tensor;
+    best_score = score;
+  }
+  return best;
+}
+
+// Without a config: a last dimension that only a vocabulary has, a square that only attention has.
+std::string name_by_shape(const LogShape& shape, const LogMoment& moment) {
+  constexpr std::int64_t kMinVocabulary = 20000;
+  const std::size_t rank = shape.dims.size();
+  const bool is_backward = moment.only_phase() == TorchPhase::kBackward;
+  if (rank >= 2 && shape.dims[rank - 1] >= kMinVocabulary) {
+    return is_backward ? "gradient of logits" : "logits-sized buffer";
+  }
+  if (rank >= 3 && shape.dims[rank - 1] == shape.dims[rank - 2]) {
+    return is_backward ? "gradient of attention scores" : "attention scores";
+  }
+  return "buffer";
+}
+
+struct ShapeMatch {
+  Candidate candidate;
+  bool is_of_config = false;  // the modelled run has such a tensor, which names the candidate
+};
+
+// The tensor whose shape the log prints: the strongest evidence there is. `memory` may be null.
+// Nothing when no shape is printed that goes with the request.
+std::optional<ShapeMatch> match_printed_shape(const FailureEvidence& evidence,
+                                              const TorchMemory* memory) {
+  const LogShape* const shape = telling_shape(evidence);
+  if (shape == nullptr) return std::nullopt;
+  ShapeMatch match;
+  Candidate& candidate = match.candidate;
+  candidate.shape = shape->dims;
+  candidate.dtype = shape->dtype;
+  candidate.bytes = byte_count_of(*shape).value_or(0);
+  candidate.phase = evidence.moment.only_phase();
+  candidate.evidence = Evidence::kShapeInLog;
+  candidate.confidence = evidence.event.shape ? 0.99 : 0.9;
+  candidate.tensor = candidate.label = name_by_shape(*shape, evidence.moment);
+  if (memory == nullptr) return match;
+  if (const TorchTensor* const tensor = tensor_like(*shape, evidence, *memory)) {
+    match.is_of_config = true;
+    candidate.tensor = torch_tensor_name(*memory, *tensor);
+    candidate.label = tensor->what;
+    candidate.owner = torch_tensor_owner(*memory, *tensor);
+    candidate.op = tensor->op;
+    if (!candidate.phase) candidate.phase = tensor->phase;
+  }
+  return match;
+}
 
 void drop_negligible(std::vector<Candidate>& candidates) {
   std::erase_if(candidates, [](const Candidate& c) { return c.confidence < 0.01; });

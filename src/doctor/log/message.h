@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "doctor/log/summary.h"
@@ -27,5 +28,9 @@ std::string_view content_of(std::string_view line);
 // The exception class when the line is the last of a Python traceback, "torch.OutOfMemoryError:
 // ...".
 std::string_view exception_name(std::string_view line);
+
+// Joins the lines of `text`. Some wrap between words, some in the middle of one: two ends that make
+// a word or a number of the known messages are joined bare, all others with a blank.
+std::string unwrapped(std::string_view text);
 
 }  // namespace snug

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "doctor/log/for_test.h"
-#include "doctor/log/unwrap.h"
+#include "doctor/log/message.h"
 
 namespace snug {
 namespace {
