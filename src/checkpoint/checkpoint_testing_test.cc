@@ -86,7 +86,8 @@ TrainingState state_at(std::int64_t iteration) {
   state.seed = 0xfedcba9876543210;
   state.sequences_drawn = iteration * 480;
   state.config_json = R"({"learning_rate":0.0006,"n_layer":2})";
-  state.fit_changes = {"batch_size 12 -> 6"};
+  state.fit_texts = {"batch_size 12 -> 6"};
+  state.fits_json = R"([{"iteration":7,"outcome":"nothing_fits"}])";
   return state;
 }
 

@@ -48,6 +48,7 @@ class Fields {
     if (field == object_.end()) fail(fmt::format("has no \"{}\"", key));
     return *field;
   }
+  bool has(const char* key) const { return object_.contains(key); }
   Fields object(const char* key) const { return {at(key), file_}; }
   const Json& list(const char* key) const {
     if (!at(key).is_array()) fail(fmt::format("\"{}\" is not a list", key));
@@ -152,9 +153,14 @@ TrainingState parse_state(const Fields& fields) {
   state.sequences_drawn = fields.count("sequences_drawn");
   if (!fields.at("config").is_object()) fields.fail("\"config\" is not an object");
   state.config_json = fields.at("config").dump();
-  for (const Json& change : fields.list("fit_changes")) {
-    state.fit_changes.push_back(fields.text(change, "fit_changes"));
+  for (const Json& line : fields.list("fit_changes")) {
+    state.fit_texts.push_back(fields.text(line, "fit_changes"));
   }
+  if (!fields.has("fits")) return state;  // written by an older Snug
+  for (const Json& fit : fields.list("fits")) {
+    if (!fit.is_object()) fields.fail("\"fits\" is not a list of objects");
+  }
+  state.fits_json = fields.at("fits").dump();
   return state;
 }
 
@@ -164,6 +170,8 @@ std::string to_json(const Manifest& manifest) {
   const TrainingState& state = manifest.state;
   Json config = Json::parse(state.config_json, nullptr, /*allow_exceptions=*/false);
   if (!config.is_object()) throw InternalError("the config to save is not a JSON object");
+  Json fits = Json::parse(state.fits_json, nullptr, /*allow_exceptions=*/false);
+  if (!fits.is_array()) throw InternalError("the fits to save are not a JSON list");
   Json document = {
       {"format", kFormatName},
       {"version", kManifestVersion},
@@ -173,7 +181,8 @@ std::string to_json(const Manifest& manifest) {
       {"seed", state.seed},
       {"sequences_drawn", state.sequences_drawn},
       {"config", std::move(config)},
-      {"fit_changes", state.fit_changes},
+      {"fits", std::move(fits)},
+      {"fit_changes", state.fit_texts},
       {"model_file", digest_json(manifest.model_file)},
       {"optimizer_file", digest_json(manifest.optimizer_file)},
       {"weights", labels_json(manifest.weights)},

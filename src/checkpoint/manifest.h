@@ -21,9 +21,10 @@ struct TrainingState {
   std::int64_t iteration = 0;                                      // iterations done
   double best_val_loss = std::numeric_limits<double>::infinity();  // infinite: not evaluated yet
   std::uint64_t seed = 0;
-  std::int64_t sequences_drawn = 0;      // training sequences used so far
-  std::string config_json = "{}";        // a JSON object; comes back compact, with keys sorted
-  std::vector<std::string> fit_changes;  // what the fit changed in the config, a line each
+  std::int64_t sequences_drawn = 0;    // training sequences used so far
+  std::string config_json = "{}";      // a JSON object; comes back compact, with keys sorted
+  std::string fits_json = "[]";        // a JSON list of objects, see train/fit_story.h; likewise
+  std::vector<std::string> fit_texts;  // the same as an older Snug kept it: lines for people
 };
 
 struct Manifest {
@@ -35,8 +36,8 @@ struct Manifest {
   std::vector<TensorLabel> optimizer;
 };
 
-// Throws InternalError when config_json is not a JSON object. A best_val_loss that is not finite
-// is read back as infinity.
+// Throws InternalError when config_json or fits_json is not what it should be. A best_val_loss that
+// is not finite is read back as infinity.
 std::string to_json(const Manifest& manifest);
 
 // Throws DataError that names `file` and what is wrong. Unknown fields are ignored.

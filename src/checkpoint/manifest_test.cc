@@ -51,7 +51,8 @@ TEST(Manifest, ComesBackAsItWas) {
   EXPECT_EQ(read.state.seed, 0xfedcba9876543210);
   EXPECT_EQ(read.state.sequences_drawn, 250 * 480);
   EXPECT_EQ(read.state.config_json, saved.state.config_json);
-  EXPECT_EQ(read.state.fit_changes, saved.state.fit_changes);
+  EXPECT_EQ(read.state.fit_texts, saved.state.fit_texts);
+  EXPECT_EQ(read.state.fits_json, saved.state.fits_json);
   EXPECT_EQ(read.save_number, 3);
   EXPECT_EQ(read.model_file, saved.model_file);
   EXPECT_EQ(read.optimizer_file, saved.optimizer_file);
@@ -73,6 +74,27 @@ TEST(Manifest, AConfigThatIsNoObjectIsOurBug) {
     manifest.state.config_json = config;
     EXPECT_THROW(to_json(manifest), InternalError) << config;
   }
+}
+
+TEST(Manifest, FitsThatAreNoListAreOurBug) {
+  for (const char* fits : {"", "{}", "[", "3"}) {
+    Manifest manifest = sample();
+    manifest.state.fits_json = fits;
+    EXPECT_THROW(to_json(manifest), InternalError) << fits;
+  }
+}
+
+// The form of an older Snug, which kept only texts.
+TEST(Manifest, ReadsAStateWithoutFits) {
+  auto document = nlohmann::json::parse(to_json(sample()));
+  document.erase("checksum");
+  document.erase("fits");
+  Checksum checksum;
+  checksum.update(document.dump());
+  document["checksum"] = to_hex(checksum.value());
+  const TrainingState state = parse_manifest(document.dump(), "state.json").state;
+  EXPECT_EQ(state.fits_json, "[]");
+  EXPECT_EQ(state.fit_texts, sample().state.fit_texts);
 }
 
 TEST(Manifest, EveryFlippedBitAndEveryCutIsNoticed) {
@@ -100,6 +122,8 @@ TEST(Manifest, RefusesWhatDoesNotMakeSense) {
       {"/config", nlohmann::json::array(), "\"config\" is not"},
       {"/fit_changes", 1, "\"fit_changes\" is not a list"},
       {"/fit_changes", {1}, "\"fit_changes\" is not text"},
+      {"/fits", 1, "\"fits\" is not a list"},
+      {"/fits", {1}, "\"fits\" is not a list of objects"},
       {"/model_file", 1, "where an object belongs"},
       {"/model_file/bytes", -1, "\"bytes\" is not"},
       {"/model_file/xxh3_64", "0x12", "\"xxh3_64\" is not"},

@@ -48,7 +48,7 @@ bool is_written(const Field& field) {
 }
 
 // Decided by the run, its log or the fix; not derived from other keys.
-bool is_decided(const DoctorCase& c, const TorchFix& fix, const Field& field) {
+bool is_decided(const DoctorCase& c, const Fix& fix, const Field& field) {
   if (c.config.is_set(field.key) || field.key == "compile") return true;
   if (field.key == "gradient_accumulation_steps") return true;
   if (field.key == "checkpoint_blocks") return fix.needs_edit;
@@ -56,7 +56,7 @@ bool is_decided(const DoctorCase& c, const TorchFix& fix, const Field& field) {
                      [&](const Change& change) { return change.key == field.key; });
 }
 
-std::vector<Change> changes_of(const DoctorCase& c, const TorchFix& fix, const Source& source) {
+std::vector<Change> changes_of(const DoctorCase& c, const Fix& fix, const Source& source) {
   const std::vector<std::string> files =
       source.name.empty() ? std::vector<std::string>{} : std::vector{source.name};
   const LoadedConfig alone = read_config(Command::kPlan, files);
@@ -71,7 +71,7 @@ std::vector<Change> changes_of(const DoctorCase& c, const TorchFix& fix, const S
 }
 
 // In ASCII and English whatever the language: Python reads a file in the code page of its system.
-std::string edit_header(const DoctorCase& c, const TorchFix& fix) {
+std::string edit_header(const DoctorCase& c, const Fix& fix) {
   std::string text = fmt::format(
       "# By `snug doctor`: fits {} only with this edit of nanoGPT's code, which no key makes:\n",
       format_bytes(c.card_bytes));
@@ -81,7 +81,7 @@ std::string edit_header(const DoctorCase& c, const TorchFix& fix) {
   return text;
 }
 
-std::string reason_for(const DoctorCase& c, const TorchFix& fix) {
+std::string reason_for(const DoctorCase& c, const Fix& fix) {
   if (fix.needs_edit) return "set by `snug doctor`, for use with the edit named at the top";
   return fmt::format("set by `snug doctor` so that it fits {}", format_bytes(c.card_bytes));
 }
@@ -97,13 +97,13 @@ std::string reason_not_to_write(const DoctorCase& c, const DoctorOptions& option
   const bool is_other = c.diagnosis && c.diagnosis->cause == Cause::kNotMemory;
   if (is_other) return text_in(options.language, TextId::kNotWrittenNotMemory);
   if (!c.fixes) return text_in(options.language, TextId::kNotWrittenNoConfig);
-  if (c.fixes->recommended) return "";
+  if (c.fixes->chosen) return "";
   return text_in(options.language,
                  c.fixes->fits_as_is ? TextId::kNotWrittenFits : TextId::kNotWrittenNothingFits);
 }
 
 std::string corrected_config(const DoctorCase& c, const DoctorOptions& options) {
-  const TorchFix& fix = *c.fixes->recommended;
+  const Fix& fix = *c.fixes->chosen;
   const Source source = source_of(options);
   const std::string name = source.name.empty() ? *options.write : source.name;
   const std::string text =

@@ -12,9 +12,10 @@
 #include "data/vocabulary.h"
 #include "device/choose.h"
 #include "fit/fixes.h"
+#include "fit/outcome.h"
+#include "report/plan/fix_text.h"
 #include "report/plan/page.h"
 #include "report/plan/report.h"
-#include "train/fitting.h"
 #include "train/resume.h"
 
 namespace snug {
@@ -55,7 +56,7 @@ void write_page(const std::string& path, const PlanReportInput& in, const Planne
   for (const Fix& fix : in.fixes.ranked) {
     if (!fix.helps()) continue;
     runs.push_back(planner.plan(fix.config));
-    page.settings.push_back({fix.name, runs.back().get(), &fix});
+    page.settings.push_back({fix_name(in.fixes.before, fix), runs.back().get(), &fix});
   }
   write_file(path, plan_page(page));
 }
@@ -90,8 +91,9 @@ int plan_command(Arguments arguments) {
     config.values.safest = config.values.safest || resume->safest;
   }
   if (config.values.fit || config.values.safest) {
-    for (const std::string& line : apply_fix(config, fixes, device->card() != nullptr))
-      config.notices.push_back(line);
+    const FitOutcome outcome = apply_fix(config, fixes, device->budget().usable_bytes);
+    const std::vector<std::string> lines = fit_lines(outcome, device->card() != nullptr);
+    config.notices.insert(config.notices.end(), lines.begin(), lines.end());
     fixes = find_fixes(planner, config, device->budget());
   }
   const auto training = planner.plan(config.values);

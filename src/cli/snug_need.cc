@@ -25,9 +25,9 @@ std::optional<SnugNeed> snug_need(const DoctorCase& c) {
   need.total_bytes = planner.plan(config.values)->total_bytes();
   need.fits = need.total_bytes <= usable;
   if (need.fits) return need;
-  const Fixes fixes = find_fixes(planner, config, plain_budget(usable, "the card", "0%"));
+  const Fixes fixes = find_fixes(planner, config, plain_budget(usable, BudgetSource::kCard, "0%"));
   if (fixes.chosen) {
-    need.total_bytes = fixes.chosen->total_bytes;
+    need.total_bytes = fixes.chosen->total_bytes();
     need.fits = true;
     need.changes = fmt::format("{}", fmt::join(as_arguments(fixes.chosen->changes), " "));
   }

@@ -114,6 +114,11 @@ LoadedConfig load_config(Command command, std::span<const std::string> arguments
 // "auto", vocab_size, loss_chunk and threads 0, memory_budget.
 void resolve(LoadedConfig& config);
 
+// The effective batch: training sequences per update, whatever the micro-batch.
+inline std::int64_t effective_batch_of(const Config& config) {
+  return config.batch_size * config.gradient_accumulation_steps;
+}
+
 // Sequences per evaluated split.
 inline std::int64_t evaluated_sequences(const Config& config) {
   return config.eval_sequences > 0 ? config.eval_sequences : config.eval_iters * config.batch_size;

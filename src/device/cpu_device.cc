@@ -1,7 +1,5 @@
 #include "device/cpu_device.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "backend/cpu/cpu_executor.h"
@@ -10,21 +8,16 @@
 #include "machine/host_memory.h"
 
 namespace snug {
-namespace {
-
-std::string origin_of(const Config& config, const HostMemory& memory) {
-  if (config.memory_budget != "auto") return "memory_budget";
-  return fmt::format("available now (limited by the {})", memory.limited_by);
-}
-
-}  // namespace
 
 CpuDevice::CpuDevice(const Config& config)
     : Device({}), target_(cpu::thread_count(config.threads)) {
   const HostMemory memory = host_memory();
   available_bytes_ = memory.available_bytes;
-  budget_ = plain_budget(budget_bytes(config.memory_budget, memory), origin_of(config, memory),
+  const bool is_asked_for = config.memory_budget != "auto";
+  budget_ = plain_budget(budget_bytes(config.memory_budget, memory),
+                         is_asked_for ? BudgetSource::kMemoryBudget : BudgetSource::kAvailable,
                          config.headroom);
+  if (!is_asked_for) budget_.limited_by = memory.limited_by;
   budget_.memory_bytes = memory.total_bytes;
 }
 
@@ -33,7 +26,7 @@ void CpuDevice::limit_to_available() {
   const std::int64_t maximum = available_bytes_ + resident_bytes();
   if (budget_.usable_bytes <= maximum) return;
   budget_.usable_bytes = maximum;
-  budget_.origin = "available now, less than the memory_budget";
+  budget_.source = BudgetSource::kAvailableBelowRequest;
 }
 
 Rates CpuDevice::rates(const Config& config, std::int64_t vocab_size) const {

@@ -50,7 +50,7 @@ struct DoctorCase {
   std::optional<Diagnosis> prediction;  // without a failure: on a named card, or beside a log
   // What the card can give to one process, context included; 0: unknown.
   std::int64_t card_bytes = 0;
-  std::optional<TorchFixes> fixes;
+  std::optional<Fixes> fixes;
 };
 
 // Throws LogError for a log that says nothing, or shows no failure where there is no config either;

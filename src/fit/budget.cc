@@ -39,22 +39,25 @@ Budget card_budget(const Card& card, const std::string& memory_budget,
   budget.memory_bytes = card.reported_mib * kMiB;
   budget.context = cuda_context(card);
   budget.display_bytes = memory_budget == "auto" ? display_bytes(card) : 0;
-  const std::int64_t most = std::max<std::int64_t>(
+  const std::int64_t available = std::max<std::int64_t>(
       0, budget.memory_bytes - budget.display_bytes - budget.context.high_bytes);
   const std::int64_t wanted =
-      memory_budget == "auto" ? most
+      memory_budget == "auto" ? available
                               : share_or_bytes(memory_budget, budget.memory_bytes, "memory_budget");
-  budget.origin = wanted < most ? "memory_budget" : card.name;
-  budget.usable_bytes = std::min(wanted, most);
-  if (wanted < most) budget.context = {};  // what is left beside it holds the context
+  if (wanted >= available) {
+    budget.source = BudgetSource::kCard;
+    budget.card_name = card.name;
+  }
+  budget.usable_bytes = std::min(wanted, available);
+  if (wanted < available) budget.context = {};  // what is left beside it holds the context
   leave_headroom(budget, headroom);
   return budget;
 }
 
-Budget plain_budget(std::int64_t bytes, std::string origin, const std::string& headroom) {
+Budget plain_budget(std::int64_t bytes, BudgetSource source, const std::string& headroom) {
   Budget budget;
   budget.usable_bytes = bytes;
-  budget.origin = std::move(origin);
+  budget.source = source;
   leave_headroom(budget, headroom);
   return budget;
 }

@@ -3,10 +3,18 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "fit/cards.h"
 
 namespace snug {
+
+enum class BudgetSource : std::uint8_t {
+  kMemoryBudget,           // the key memory_budget
+  kCard,                   // the card, all that it can give
+  kAvailable,              // this machine's memory, what is available now
+  kAvailableBelowRequest,  // the same, because memory_budget asks for more than that
+};
 
 struct Budget {
   std::int64_t usable_bytes = 0;   // what a run's total may be
@@ -14,15 +22,17 @@ struct Budget {
   std::int64_t display_bytes = 0;  // card: held by a display or the system
   ContextRange context{0, 0};      // card: CUDA's own; its upper end is left free
   std::int64_t headroom_bytes = 0;
-  std::string origin;  // "memory_budget", "GeForce RTX 3060", "available now (...)"
+  BudgetSource source = BudgetSource::kMemoryBudget;
+  std::string_view card_name;  // kCard; of a Card, which lives as long as the program
+  std::string limited_by;      // kAvailable: see HostMemory::limited_by
 };
 
-// Of a card: its memory less display and context, or what `memory_budget` says (a share is one of
-// the card's memory); then less the headroom.
+// A card's budget: its memory less display and context, or what `memory_budget` says (a share is
+// one of the card's memory); then less the headroom.
 Budget card_budget(const Card& card, const std::string& memory_budget, const std::string& headroom);
 
 // `bytes` that were found or asked for, less the headroom.
-Budget plain_budget(std::int64_t bytes, std::string origin, const std::string& headroom);
+Budget plain_budget(std::int64_t bytes, BudgetSource source, const std::string& headroom);
 
 enum class Verdict {
   kFits,

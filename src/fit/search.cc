@@ -10,9 +10,9 @@
 namespace snug {
 namespace {
 
-// Numbers of recomputed blocks in the grid: every one up to GPT-2 XL's depth, coarser beyond, where
-// a plan takes long and a block is little.
-constexpr std::int64_t kMostBlocksInSteps = 48, kStepsBeyond = 12;
+// How many numbers of recomputed blocks are in the grid: every one up to GPT-2 XL's depth, a dozen
+// beyond it, where a plan takes long and one block is a small part of the model.
+constexpr std::int64_t kDeepestWithEveryCount = 48, kCountsBeyond = 12;
 
 // `size` and its halves down to 1, rising.
 std::vector<std::int64_t> halves_of(std::int64_t size) {
@@ -47,7 +47,7 @@ Grid full_grid(const Config& config, const Planner& planner) {
     grid.loss_chunks = {config.loss_chunk};
     return grid;
   }
-  const std::int64_t effective = config.batch_size * config.gradient_accumulation_steps;
+  const std::int64_t effective = effective_batch_of(config);
   const Limit& batch = field_of(&Config::batch_size).limit;
   const Limit& steps = field_of(&Config::gradient_accumulation_steps).limit;
   for (const std::int64_t size : divisors(effective)) {
@@ -56,8 +56,9 @@ Grid full_grid(const Config& config, const Planner& planner) {
                          size * config.block_size <= kMaxTokensPerBatch;
     if (allowed) grid.batch_sizes.push_back(size);
   }
-  const std::int64_t step =
-      config.n_layer <= kMostBlocksInSteps ? 1 : (config.n_layer + kStepsBeyond - 1) / kStepsBeyond;
+  const std::int64_t step = config.n_layer <= kDeepestWithEveryCount
+                                ? 1
+                                : (config.n_layer + kCountsBeyond - 1) / kCountsBeyond;
   for (std::int64_t n = 0; n < config.n_layer; n += step) grid.checkpoint_blocks.push_back(n);
   grid.checkpoint_blocks.push_back(config.n_layer);
   grid.recompute_light = {false, true};
@@ -75,8 +76,7 @@ Config apply(const Config& config, const GridPoint& point) {
   if (point.batch_size != config.batch_size) {
     next.eval_sequences = evaluated_sequences(config);
     next.batch_size = point.batch_size;
-    next.gradient_accumulation_steps =
-        config.batch_size * config.gradient_accumulation_steps / point.batch_size;
+    next.gradient_accumulation_steps = effective_batch_of(config) / point.batch_size;
   }
   if (point.checkpoint_blocks != config.checkpoint_blocks) {
     next.checkpoint_blocks = point.checkpoint_blocks;
@@ -136,7 +136,8 @@ double Search::seconds_of(const GridPoint& point) {
   return line.none + static_cast<double>(point.checkpoint_blocks) * line.per_block;
 }
 
-// How many of the rising batch sizes fit, by bisection: need grows with the batch.
+// How many of the batch sizes fit, the smallest ones; by bisection, because need grows with the
+// batch.
 std::size_t Search::fitting_count(const Structure& structure, std::int64_t budget_bytes) const {
   const auto fits = [&](std::int64_t batch) {
     return planner_.least_bytes(apply(config_, structure.with(batch))) <= budget_bytes;
@@ -177,7 +178,8 @@ std::optional<Found> Search::fastest(std::int64_t budget_bytes) {
 }
 
 Found Search::smallest() {
-  // The least that each could need, rising: what comes after a plan that is smaller cannot win.
+  // By the fewest bytes that each could need, rising: once a plan is smaller than the next of
+  // these, no later one can win.
   std::vector<std::pair<std::int64_t, GridPoint>> candidates;
   for (const Structure& s : structures_) {
     const GridPoint point = s.with(grid_.batch_sizes.front());
@@ -186,8 +188,8 @@ Found Search::smallest() {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::optional<Found> smallest;
-  for (const auto& [least, point] : candidates) {
-    if (smallest && least >= smallest->total_bytes) break;
+  for (const auto& [lower_bound, point] : candidates) {
+    if (smallest && lower_bound >= smallest->total_bytes) break;
     Config next = apply(config_, point);
     const std::int64_t total = planner_.plan(next)->total_bytes();
     if (smallest && total >= smallest->total_bytes) continue;

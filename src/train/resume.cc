@@ -4,28 +4,19 @@
 
 #include <filesystem>
 
+#include "train/fit_story.h"
+
 namespace snug {
 namespace {
 
-constexpr std::string_view kLater = "at iteration ";
-
-void tell_earlier_fits(const std::vector<std::string>& lines, LoadedConfig& config) {
-  for (const std::string& line : lines) {
-    config.notices.push_back(
-        fmt::format("{}{}", line.starts_with(kLater) ? "" : "when this run started, ", line));
-  }
-}
-
 void tell_other_training(const Config& before, LoadedConfig& config) {
   const Config& now = config.values;
-  const auto sequences = [](const Config& c) {
-    return c.batch_size * c.gradient_accumulation_steps;
-  };
-  if (sequences(before) == sequences(now) && before.seed == now.seed) return;
+  const std::int64_t earlier = effective_batch_of(before), current = effective_batch_of(now);
+  if (earlier == current && before.seed == now.seed) return;
   config.notices.push_back(fmt::format(
       "the effective batch was {} with seed {}, now it is {} with seed {}: training goes on, "
       "but not as it would have",
-      sequences(before), before.seed, sequences(now), now.seed));
+      earlier, before.seed, current, now.seed));
 }
 
 }  // namespace
@@ -37,7 +28,8 @@ std::optional<ResumePoint> take_resume_point(const CheckpointStore& store, Loade
   point.state = found->state;
   const Config before = config_from_json(found->state.config_json);
   take_model_keys(found->state.config_json, config);
-  tell_earlier_fits(found->state.fit_changes, config);
+  const std::vector<std::string> story = fit_story(found->state);
+  config.notices.insert(config.notices.end(), story.begin(), story.end());
   tell_other_training(before, config);
   if (!config.is_set("fit") && !config.is_set("safest")) {
     point.fit = before.fit;
@@ -67,18 +59,6 @@ void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& co
   take("vocab_size", now.vocab_size, saved.vocab_size);
   take("optimizer_dtype", now.optimizer_dtype, saved.optimizer_dtype);
   resolve(config);
-}
-
-void remember_fit(TrainingState& state, const std::vector<std::string>& lines, bool resumed) {
-  if (!resumed) {
-    state.fit_changes = lines;
-    return;
-  }
-  const auto changes_of = [](const std::string& line) { return line.substr(line.find("fit: ")); };
-  const std::string& now = lines.back();
-  const bool is_known = !state.fit_changes.empty() && changes_of(state.fit_changes.back()) == now;
-  if (lines.size() < 2 || is_known) return;
-  state.fit_changes.push_back(fmt::format("{}{}, {}", kLater, state.iteration, now));
 }
 
 std::string earlier_run_note(const std::string& out_dir) {

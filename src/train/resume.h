@@ -22,10 +22,6 @@ std::optional<ResumePoint> take_resume_point(const CheckpointStore& store, Loade
 // Takes the keys that make the model from a checkpoint's config, as nanoGPT's resume does.
 void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& config);
 
-// Adds to the state what a fit has just said. The first fit of a run is kept whole; of later ones
-// what they changed, if that is new.
-void remember_fit(TrainingState& state, const std::vector<std::string>& lines, bool resumed);
-
 // Where a run lies that was set aside in out_dir, for messages that find nothing in it; or "".
 std::string earlier_run_note(const std::string& out_dir);
 

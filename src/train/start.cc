@@ -7,8 +7,10 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "device/choose.h"
+#include "fit/fixes.h"
+#include "report/plan/fix_text.h"
 #include "report/plan/refusal.h"
-#include "train/fitting.h"
+#include "train/fit_story.h"
 #include "train/metrics.h"
 #include "train/resume.h"
 
@@ -51,9 +53,8 @@ void announce(const StartedRun& run, const Vocabulary& vocabulary, std::int64_t 
               Console& console) {
   const Config& config = run.config.values;
   const ModelSpec& model = run.plan->model;
-  console.line(fmt::format(
-      "tokens per iteration will be: {}",
-      with_thousands(config.batch_size * config.gradient_accumulation_steps * config.block_size)));
+  console.line(fmt::format("tokens per iteration will be: {}",
+                           with_thousands(effective_batch_of(config) * config.block_size)));
   console.line(fmt::format("vocabulary of {} ({})", vocabulary.size, vocabulary.origin));
   console.line(fmt::format("number of parameters: {:.2f}M",
                            static_cast<double>(model.reported_parameter_count()) / 1e6));
@@ -69,9 +70,9 @@ void fit_or_refuse(StartedRun& run, const Device& device, const Vocabulary& voca
   const Planner planner(device.target(), vocabulary.size, device.rates(config, vocabulary.size));
   Fixes fixes = find_fixes(planner, run.config, device.budget());
   if (config.fit || config.safest) {
-    const std::vector<std::string> lines = apply_fix(run.config, fixes, false);
-    for (const std::string& line : lines) console.line(line);
-    remember_fit(run.state, lines, run.resume.has_value());
+    const FitOutcome outcome = apply_fix(run.config, fixes, device.budget().usable_bytes);
+    for (const std::string& line : fit_lines(outcome, false)) console.line(line);
+    remember_fit(run.state, outcome, run.resume.has_value());
     run.plan = planner.plan(config);
     if (run.plan->total_bytes() <= device.budget().usable_bytes) return;
     fixes = find_fixes(planner, run.config, device.budget());
@@ -122,9 +123,10 @@ void load_or_initialize(StartedRun& run, Console& console) {
   require_work_left(run.config.values, loaded.state);
   console.line(
       fmt::format("continuing at iteration {} from {}", loaded.state.iteration, loaded.folder));
-  std::vector<std::string> fits = std::move(run.state.fit_changes);
+  TrainingState earlier = std::move(run.state);
   run.state = loaded.state;
-  run.state.fit_changes = std::move(fits);
+  run.state.fits_json = std::move(earlier.fits_json);
+  run.state.fit_texts = std::move(earlier.fit_texts);
 }
 
 }  // namespace

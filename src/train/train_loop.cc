@@ -83,8 +83,7 @@ class TrainLoop {
 
  private:
   double tokens_per_iteration() const {
-    return static_cast<double>(config_.batch_size * config_.gradient_accumulation_steps *
-                               config_.block_size);
+    return static_cast<double>(effective_batch_of(config_) * config_.block_size);
   }
 
   bool finished() const { return state_.iteration > config_.max_iters; }
@@ -185,7 +184,7 @@ class TrainLoop {
     step_seconds_ = seconds_since(step_start);
     if (state_.iteration % config_.log_interval == 0) log(result, seconds_since(start));
     state_.iteration += 1;
-    state_.sequences_drawn += config_.batch_size * config_.gradient_accumulation_steps;
+    state_.sequences_drawn += effective_batch_of(config_);
     local_iteration_ += 1;
     return true;
   }

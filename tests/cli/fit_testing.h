@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/bytes.h"
+#include "checkpoint/checksum.h"
 #include "cli/testing.h"
 
 namespace snug {
@@ -22,6 +23,14 @@ class CliFitTest : public CliTest {
 
   Json state(const std::string& out_dir) const {
     return parsed_json(read(out_dir + "/latest/state.json"));
+  }
+  // Under a checksum that fits it.
+  void write_state(const std::string& out_dir, Json document) const {
+    document.erase("checksum");
+    Checksum checksum;
+    checksum.update(document.dump());
+    document["checksum"] = to_hex(checksum.value());
+    folder_.write(out_dir + "/latest/state.json", document.dump());
   }
 };
 
@@ -68,6 +77,20 @@ inline Words evaluations(const std::string& out) {
 
 // key -> value that the lines say was set: "fit: batch_size 24 -> 8, loss_chunk 0 -> 32".
 std::map<std::string, std::string> changes_said(const Words& lines);
+
+// What a fit that a checkpoint keeps has set, as the program tells it.
+inline std::string changes_line(const Json& fit) {
+  const auto text = [](const Json& value) {
+    return value.is_string() ? "'" + value.get<std::string>() + "'" : python_text(value);
+  };
+  std::string line;
+  for (const Json& set : fit.at("set")) {
+    const std::string key = set.get<std::string>();
+    line += (line.empty() ? "fit: " : ", ") + key + " " + text(fit.at("before").at(key)) + " -> " +
+            text(fit.at("after").at(key));
+  }
+  return line + (fit.at("for_speed").get<bool>() ? " (faster)" : "");
+}
 
 // The dtypes of a safetensors file.
 std::set<std::string> dtypes_of(const std::string& file);

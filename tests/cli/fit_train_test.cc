@@ -47,14 +47,20 @@ TEST_F(CliFitTrain, FitTrainsTheSameWeightsInLessMemory) {
     expect_holds(said[0], {"needs", "less", "time"});
     expect_holds(said[1], {"the same, bit for bit"});
     const Json stored = state(out_dir);
-    EXPECT_EQ(stored.at("fit_changes").get<Words>(), said);
+    EXPECT_EQ(stored.at("fit_changes"), Json::array());
+    ASSERT_EQ(stored.at("fits").size(), 1u);
+    const Json& fit = stored.at("fits")[0];
+    EXPECT_EQ(fit.at("outcome"), "changed");
+    EXPECT_EQ(changes_line(fit), said[2]);
+    expect_holds(said[0], {("needs " + format_bytes(total_of(fit))).c_str()});
+    EXPECT_LE(total_of(fit), fit.at("usable_bytes").get<std::int64_t>());
     const auto changes = changes_said(said);
     ASSERT_FALSE(changes.empty()) << said[2];
     for (const auto& [key, value] : changes) {
       EXPECT_EQ(python_text(stored.at("config").at(key)), value) << key;
       EXPECT_NE(python_text(as_it_is.at("config").at(key)), value) << key;
     }
-    EXPECT_EQ(state("whole" + out_dir).at("fit_changes"), Json::array());
+    EXPECT_EQ(state("whole" + out_dir).at("fits"), Json::array());
     Json values = stored.at("config");
     for (auto at = values.begin(); at != values.end();) {
       at = changes.count(at.key()) == 1 ? std::next(at) : values.erase(at);
@@ -76,10 +82,12 @@ TEST_F(CliFitTrain, ResumeShowsTheFitAgainAndGoesOn) {
   for (const std::string& line : said) {
     expect_holds(second.out, {("when this run started, " + line + "\n").c_str()});
   }
-  EXPECT_FALSE(state("out").at("fit_changes").empty());
+  EXPECT_FALSE(state("out").at("fits").empty());
   const ProgramResult third = run(Words{"train"} + roomy({"--init_from=resume"}));
   ASSERT_EQ(third.exit_code, 0) << third.err;
-  EXPECT_FALSE(lines_like(third.out, "when this run started, fit: .*").empty()) << third.out;
+  for (const std::string& line : said) {
+    expect_holds(third.out, {("when this run started, " + line + "\n").c_str()});
+  }
   ASSERT_EQ(run(Words{"train"} + roomy({"--out_dir=whole"})).exit_code, 0);
   EXPECT_EQ(weights_and_optimizer("out"), weights_and_optimizer("whole"));
 }
@@ -175,21 +183,56 @@ TEST_F(CliFitTrain, AFitThatStartsWithAResumeIsStored) {
   const ProgramResult fitted = run(Words{"train"} + limited + Words{"--fit", "--max_iters=6"});
   ASSERT_EQ(fitted.exit_code, 0) << fitted.err;
   const std::string changed = "at iteration 4, " + fit_lines(fitted.out).back();
-  EXPECT_EQ(state("out").at("fit_changes").get<Words>(), Words{changed});
+  const Json fits = state("out").at("fits");
+  ASSERT_EQ(fits.size(), 1u);
+  EXPECT_EQ(fits[0].at("iteration"), 4);
+  EXPECT_EQ(fits[0].at("resumed"), true);
+  EXPECT_EQ("at iteration 4, " + changes_line(fits[0]), changed);
   const ProgramResult last = run(Words{"train"} + limited);
   EXPECT_EQ(last.exit_code, 0) << last.err;
   expect_holds(last.out, {(changed + "\n").c_str()});
+}
+
+// Checkpoints of an older Snug have the lines themselves.
+TEST_F(CliFitTrain, AResumeTellsTheStoryOfAnOlderCheckpoint) {
+  const Words limited = roomy(budget(between(plan(roomy()))));
+  const ProgramResult first = run(Words{"train"} + limited + Words{"--fit", "--max_iters=3"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const Words said = fit_lines(first.out);
+  ASSERT_EQ(said.size(), 3u) << first.out;
+  Json document = state("out");
+  document.erase("fits");
+  document["fit_changes"] = said;
+  write_state("out", std::move(document));
+  // A fit that changes the same is known; one that changes more is told after it.
+  const ProgramResult second =
+      run(Words{"train"} + limited + Words{"--init_from=resume", "--max_iters=6"});
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  for (const std::string& line : said) {
+    expect_holds(second.out, {("when this run started, " + line + "\n").c_str()});
+  }
+  EXPECT_EQ(state("out").at("fit_changes").get<Words>(), said);
+  EXPECT_EQ(state("out").at("fits").size(), fit_lines(second.out).back() == said.back() ? 0u : 1u);
+  const ProgramResult third = run(Words{"train"} + roomy({"--init_from=resume", "--safest"}));
+  ASSERT_EQ(third.exit_code, 0) << third.err;
+  for (const std::string& line : said) {
+    expect_holds(third.out, {("when this run started, " + line + "\n").c_str()});
+  }
+  EXPECT_EQ(state("out").at("fit_changes").get<Words>(), said);
+  ASSERT_FALSE(state("out").at("fits").empty());
+  EXPECT_EQ(changes_line(state("out").at("fits").back()), fit_lines(third.out).back());
 }
 
 // Nobody asked for another setting, and the first one's story stays.
 TEST_F(CliFitTrain, AResumeThatFitsIsNotFittedAgain) {
   const Words limited = roomy(budget(between(plan(roomy()))));
   ASSERT_EQ(run(Words{"train"} + limited + Words{"--fit", "--max_iters=3"}).exit_code, 0);
-  const Words story = state("out").at("fit_changes").get<Words>();
+  const Json story = state("out").at("fits");
+  EXPECT_EQ(story.size(), 1u);
   const ProgramResult resumed = run(Words{"train"} + roomy({"--init_from=resume"}));
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_EQ(fit_lines(resumed.out), Words{});
-  EXPECT_EQ(state("out").at("fit_changes").get<Words>(), story);
+  EXPECT_EQ(state("out").at("fits"), story);
   EXPECT_EQ(state("out").at("config").at("batch_size"), 24);
 }
 

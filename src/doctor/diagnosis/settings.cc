@@ -211,8 +211,7 @@ std::string as_printed(std::int64_t parameters) {
 }
 
 void note_disagreements(const LogFacts& facts, const Config& config, std::vector<Note>& notes) {
-  const std::int64_t tokens =
-      config.batch_size * config.block_size * config.gradient_accumulation_steps;
+  const std::int64_t tokens = effective_batch_of(config) * config.block_size;
   if (facts.tokens_per_iteration && *facts.tokens_per_iteration != tokens) {
     notes.push_back({NoteId::kOtherTokens,
                      {with_thousands(*facts.tokens_per_iteration), with_thousands(tokens)}});

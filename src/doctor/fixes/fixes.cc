@@ -4,113 +4,122 @@
 #include <utility>
 
 #include "config/fields.h"
-#include "doctor/fixes/make.h"
+#include "doctor/fixes/cost.h"
 #include "fit/search.h"
 
 namespace snug {
 namespace {
 
-// How far down the list of splits goes behind the first that fits: safer, and safer still.
+// How far down the list of splits goes after the first that fits: safer, and safer still.
 constexpr int kSaferSplits = 2;
 constexpr std::int64_t kShortestContext = 64;
 // 8-bit moments are an edit and a package: for runs of which they save at least a tenth.
 constexpr std::int64_t kEightBitShare = 10;
 
-TorchFix split_to(const TorchFixMaker& maker, ChangedRun after, std::int64_t batch) {
-  const std::int64_t steps = after.effective_batch() / batch;
-  maker.set_batch(after, batch);
-  after.config.gradient_accumulation_steps = steps;
-  after.run.accumulation_steps = std::max<std::int64_t>(1, steps / after.run.world_size);
-  TorchFix fix = maker.make(TorchFixKind::kSplit, after);
-  fix.same_training = true;
-  return fix;
+// What the candidates are made from: the run as it is, and the maker that prices changes of it.
+struct Question {
+  const LoadedConfig& loaded;
+  const TorchRun& run;
+  const TorchCost& model;
+  const FixMaker& maker;
+  const Card* card;
+
+  const Config& now() const { return loaded.values; }
+};
+
+// Evaluation follows, unless the user's file has a key for it: then it is at most that.
+void set_batch(const LoadedConfig& loaded, std::int64_t batch, Config& config) {
+  config.eval_batch_size =
+      loaded.is_set("eval_batch_size") ? std::min(loaded.values.eval_batch_size, batch) : batch;
+  config.batch_size = batch;
+}
+
+Fix split_to(const Question& q, Config after, std::int64_t batch) {
+  const std::int64_t steps = effective_batch_of(after) / batch;
+  set_batch(q.loaded, batch, after);
+  after.gradient_accumulation_steps = steps;
+  return q.maker.make(FixKind::kSplit, Effect::kSame, after);
 }
 
 // nanoGPT asserts that the processes divide the accumulation.
-bool is_possible_split(const ChangedRun& now, std::int64_t batch) {
-  const std::int64_t steps = now.effective_batch() / batch;
+bool is_possible_split(const Question& q, std::int64_t batch) {
+  const std::int64_t steps = effective_batch_of(q.now()) / batch;
   const Field& field = field_of(&Config::gradient_accumulation_steps);
-  return batch < now.config.batch_size && steps % now.run.world_size == 0 &&
+  return batch < q.now().batch_size && steps % q.run.world_size == 0 &&
          field.limit.allows(static_cast<double>(steps));
 }
 
-// Every smaller batch that divides the effective one, down to two behind the first that fits.
-std::vector<TorchFix> splits(const TorchFixMaker& maker) {
-  const ChangedRun now = maker.now();
-  const std::vector<std::int64_t> sizes = divisors(now.effective_batch());
-  std::vector<TorchFix> fixes;
+// Every smaller batch that divides the effective one, down to two after the first that fits.
+std::vector<Fix> splits(const Question& q) {
+  const std::vector<std::int64_t> sizes = divisors(effective_batch_of(q.now()));
+  std::vector<Fix> fixes;
   int fitting = 0;
   for (auto size = sizes.rbegin(); size != sizes.rend() && fitting <= kSaferSplits; ++size) {
-    if (!is_possible_split(now, *size)) continue;
-    fixes.push_back(split_to(maker, now, *size));
+    if (!is_possible_split(q, *size)) continue;
+    fixes.push_back(split_to(q, q.now(), *size));
     if (fixes.back().fits) ++fitting;
   }
   return fixes;
 }
 
-ChangedRun with_checkpoints(const TorchFixMaker& maker, ChangedRun after) {
-  after.config.checkpoint_blocks = after.run.checkpoint_blocks = after.run.n_layer;
-  if (maker.loaded().is_set("grad_checkpoint")) after.config.grad_checkpoint = true;
+Config with_checkpoints(const LoadedConfig& loaded) {
+  Config after = loaded.values;
+  after.checkpoint_blocks = after.n_layer;
+  if (loaded.is_set("grad_checkpoint")) after.grad_checkpoint = true;
   return after;
 }
 
 // The same sequences per update, with less memory of them at once.
-void add_same_training(std::vector<TorchFix>& fixes, const TorchFixMaker& maker) {
-  const ChangedRun now = maker.now();
-  const auto add = [&](TorchFixKind kind, const ChangedRun& after) {
-    fixes.push_back(maker.make(kind, after));
-    fixes.back().same_training = true;
-  };
-  if (now.run.eval_batch_size > 1) {
-    ChangedRun after = now;
-    after.config.eval_batch_size = after.run.eval_batch_size =
-        std::max<std::int64_t>(1, now.run.eval_batch_size / 4);
-    add(TorchFixKind::kEvalBatch, after);
+void add_same_training(std::vector<Fix>& fixes, const Question& q) {
+  if (q.run.eval_batch_size > 1) {
+    Config after = q.now();
+    after.eval_batch_size = std::max<std::int64_t>(1, q.run.eval_batch_size / 4);
+    fixes.push_back(q.maker.make(FixKind::kEvalBatch, Effect::kSame, after));
   }
-  if (now.run.checkpoint_blocks < now.run.n_layer) {
-    add(TorchFixKind::kCheckpoint, with_checkpoints(maker, now));
+  if (q.run.checkpoint_blocks < q.run.n_layer) {
+    fixes.push_back(q.maker.make(FixKind::kCheckpoint, Effect::kSame, with_checkpoints(q.loaded)));
   }
-  if (!now.run.compiled && now.run.flash) {  // both came with PyTorch 2.0
-    ChangedRun after = now;
-    after.config.compile = after.run.compiled = true;
-    add(TorchFixKind::kCompileOn, after);
+  if (!q.run.compiled && q.run.flash) {  // both came with PyTorch 2.0
+    Config after = q.now();
+    after.compile = true;
+    fixes.push_back(q.maker.make(FixKind::kCompileOn, Effect::kReordered, after));
   }
 }
 
-void add_coarser(std::vector<TorchFix>& fixes, const TorchFixMaker& maker) {
-  const ChangedRun now = maker.now();
-  if (now.run.compute == DType::kF32) {
-    ChangedRun after = now;
-    const bool has_bfloat16 = maker.card() == nullptr || maker.card()->bf16_tflops > 0;
-    after.run.compute = has_bfloat16 ? DType::kBF16 : DType::kF16;
-    after.config.dtype = name_of(after.run.compute);
-    fixes.push_back(maker.make(TorchFixKind::kDtype16, after));
+void add_coarser(std::vector<Fix>& fixes, const Question& q) {
+  if (q.run.compute == DType::kF32) {
+    Config after = q.now();
+    const bool has_bfloat16 = q.card == nullptr || q.card->bf16_tflops > 0;
+    after.dtype = name_of(has_bfloat16 ? DType::kBF16 : DType::kF16);
+    fixes.push_back(q.maker.make(FixKind::kDtype16, Effect::kRounding, after));
   }
-  TorchFix eight_bit = maker.make_eight_bit();
-  if (eight_bit.saved_bytes * kEightBitShare >= eight_bit.vram.high_bytes) {
+  Fix eight_bit = q.maker.make(FixKind::kEightBitAdam, Effect::kRounding, q.now(),
+                               q.model.with_eight_bit_moments());
+  eight_bit.needs_edit = true;
+  if (eight_bit.saved_bytes * kEightBitShare >= eight_bit.need.high_bytes) {
     fixes.push_back(std::move(eight_bit));
   }
 }
 
-void add_fewer_sequences(std::vector<TorchFix>& fixes, const TorchFixMaker& maker) {
-  ChangedRun after = maker.now();
-  if (after.run.batch_size == 1) return;
-  maker.set_batch(after, after.run.batch_size / 2);
-  if (after.config.effective_batch > 0) after.config.effective_batch = after.effective_batch();
-  fixes.push_back(maker.make(TorchFixKind::kFewerSequences, after));
+void add_fewer_sequences(std::vector<Fix>& fixes, const Question& q) {
+  Config after = q.now();
+  if (after.batch_size == 1) return;
+  set_batch(q.loaded, after.batch_size / 2, after);
+  if (after.effective_batch > 0) after.effective_batch = effective_batch_of(after);
+  fixes.push_back(q.maker.make(FixKind::kFewerSequences, Effect::kFewerSequences, after));
 }
 
 // The largest of the sizes that fits, else half of what it is; sizes fall, and memory with them.
 template <typename Resize>
-void add_smaller(std::vector<TorchFix>& fixes, const TorchFixMaker& maker, TorchFixKind kind,
+void add_smaller(std::vector<Fix>& fixes, const Question& q, FixKind kind, Effect effect,
                  const std::vector<std::int64_t>& sizes, std::int64_t half, const Resize& resize) {
   const auto resized = [&](std::int64_t size) {
-    ChangedRun after = maker.now();
+    Config after = q.now();
     resize(size, after);
-    return maker.make(kind, after);
+    return q.maker.make(kind, effect, after);
   };
   const auto fitting =
-      maker.card_bytes() == 0
+      q.maker.usable_bytes() == 0
           ? sizes.end()
           : std::partition_point(sizes.begin(), sizes.end(),
                                  [&](std::int64_t size) { return !resized(size).fits; });
@@ -118,16 +127,15 @@ void add_smaller(std::vector<TorchFix>& fixes, const TorchFixMaker& maker, Torch
   if (size >= 1) fixes.push_back(resized(size));
 }
 
-void add_shorter_context(std::vector<TorchFix>& fixes, const TorchFixMaker& maker) {
-  const std::int64_t half = maker.now().run.block_size / 2;
+void add_shorter_context(std::vector<Fix>& fixes, const Question& q) {
+  const std::int64_t half = q.now().block_size / 2;
   std::vector<std::int64_t> sizes;
   for (std::int64_t size = half; size >= kShortestContext; size /= 2) sizes.push_back(size);
-  const auto shorten = [](std::int64_t size, ChangedRun& after) {
-    after.config.block_size = after.run.block_size = size;
-    after.run.eval_block_size = std::min(after.run.eval_block_size, size);
-    after.config.eval_block_size = after.run.eval_block_size;
+  const auto shorten = [](std::int64_t size, Config& after) {
+    after.block_size = size;
+    after.eval_block_size = std::min(after.eval_block_size, size);
   };
-  add_smaller(fixes, maker, TorchFixKind::kShorterContext, sizes,
+  add_smaller(fixes, q, FixKind::kShorterContext, Effect::kShorterContext, sizes,
               half >= kShortestContext ? half : 0, shorten);
 }
 
@@ -138,120 +146,71 @@ std::vector<std::int64_t> sizes_below(std::int64_t size) {
   return sizes;
 }
 
-void add_smaller_models(std::vector<TorchFix>& fixes, const TorchFixMaker& maker) {
-  const TorchRun run = maker.now().run;
-  add_smaller(fixes, maker, TorchFixKind::kFewerLayers, sizes_below(run.n_layer), run.n_layer / 2,
-              [](std::int64_t layers, ChangedRun& after) {
-                after.config.n_layer = after.run.n_layer = layers;
-                after.run.checkpoint_blocks = std::min(after.run.checkpoint_blocks, layers);
-                after.config.checkpoint_blocks = after.run.checkpoint_blocks;
+void add_smaller_models(std::vector<Fix>& fixes, const Question& q) {
+  const Config& now = q.now();
+  add_smaller(fixes, q, FixKind::kFewerLayers, Effect::kSmallerModel, sizes_below(now.n_layer),
+              now.n_layer / 2, [](std::int64_t layers, Config& after) {
+                after.n_layer = layers;
+                after.checkpoint_blocks = std::min(after.checkpoint_blocks, layers);
               });
-  const std::int64_t width = run.n_embd / run.n_head;
-  add_smaller(fixes, maker, TorchFixKind::kNarrower, sizes_below(run.n_head), run.n_head / 2,
-              [width](std::int64_t heads, ChangedRun& after) {
-                after.config.n_head = after.run.n_head = heads;
-                after.config.n_embd = after.run.n_embd = heads * width;
+  const std::int64_t width = now.n_embd / now.n_head;
+  add_smaller(fixes, q, FixKind::kNarrower, Effect::kSmallerModel, sizes_below(now.n_head),
+              now.n_head / 2, [width](std::int64_t heads, Config& after) {
+                after.n_head = heads;
+                after.n_embd = heads * width;
               });
 }
 
 // The largest of OpenAI's smaller models that fits, else the next smaller one.
-void add_smaller_pretrained(std::vector<TorchFix>& fixes, const TorchFixMaker& maker) {
-  const std::string& name = maker.loaded().values.init_from;
-  std::vector<TorchFix> smaller;
+void add_smaller_pretrained(std::vector<Fix>& fixes, const Question& q) {
+  std::vector<Fix> smaller;
   for (const char* const model : {"gpt2-large", "gpt2-medium", "gpt2"}) {
-    LoadedConfig loaded = maker.loaded();
+    LoadedConfig loaded = q.loaded;
     loaded.values.init_from = model;
     resolve(loaded);
-    ChangedRun after = maker.now();
-    if (loaded.values.n_embd >= after.run.n_embd) continue;
-    after.config = loaded.values;
-    after.run.n_layer = after.config.n_layer;
-    after.run.n_head = after.config.n_head;
-    after.run.n_embd = after.config.n_embd;
-    after.run.checkpoint_blocks = std::min(after.run.checkpoint_blocks, after.run.n_layer);
-    after.config.checkpoint_blocks = after.run.checkpoint_blocks;
-    smaller.push_back(maker.make(TorchFixKind::kSmallerPretrained, after));
+    Config& after = loaded.values;
+    if (after.n_embd >= q.now().n_embd) continue;
+    after.checkpoint_blocks = std::min(q.now().checkpoint_blocks, after.n_layer);
+    smaller.push_back(q.maker.make(FixKind::kSmallerPretrained, Effect::kSmallerModel, after));
     if (smaller.back().fits) break;
   }
-  if (name == "gpt2" || smaller.empty()) return;
+  if (smaller.empty()) return;
   fixes.push_back(smaller.back().fits ? smaller.back() : smaller.front());
 }
 
 // What the cause itself asks for comes before what merely makes the run smaller.
-bool asked_for(TorchFixKind kind, const Diagnosis* diagnosis) {
-  if (diagnosis == nullptr) return false;
-  switch (kind) {
-    case TorchFixKind::kAllocator:
-      return diagnosis->cause == Cause::kFragmentation;
-    case TorchFixKind::kFreeOthers:
-      return diagnosis->cause == Cause::kCoTenant || diagnosis->cause == Cause::kFreeExceedsRequest;
-    default:
-      return false;
-  }
+void add_asked_for(std::vector<Fix>& fixes, const Question& q, Cause cause) {
+  const auto add = [&](FixKind kind) {
+    fixes.push_back(q.maker.make(kind, Effect::kSame, q.now(), q.model.without_card()));
+    fixes.back().asked_for = true;
+  };
+  if (cause == Cause::kFragmentation) add(FixKind::kAllocator);
+  if (cause == Cause::kCoTenant || cause == Cause::kFreeExceedsRequest) add(FixKind::kFreeOthers);
 }
 
-void rank(std::vector<TorchFix>& fixes, const Diagnosis* diagnosis) {
-  const auto place = [&](const TorchFix& f) {
-    return std::make_tuple(!asked_for(f.kind, diagnosis), !f.same_training, !f.fits, f.needs_edit,
-                           f.kind, -f.config.batch_size);
-  };
-  std::stable_sort(fixes.begin(), fixes.end(),
-                   [&](const TorchFix& a, const TorchFix& b) { return place(a) < place(b); });
+Fix on_processor(const Question& q) {
+  Config after = q.now();
+  after.device = "cpu";
+  return q.maker.make(FixKind::kOnProcessor, Effect::kSame, after,
+                      q.model.without_card(q.model.processor_time_ratio()));
 }
 
 // The largest split whose upper end is within the limit.
-std::optional<TorchFix> largest_within(const std::vector<TorchFix>& splits,
-                                       std::int64_t limit_bytes) {
-  for (const TorchFix& fix : splits) {
-    if (fix.vram.high_bytes <= limit_bytes) return fix;
+std::optional<Fix> largest_within(const std::vector<Fix>& splits, std::int64_t limit_bytes) {
+  for (const Fix& fix : splits) {
+    if (fix.need.high_bytes <= limit_bytes) return fix;
   }
   return std::nullopt;
 }
 
 // With every block checkpointed, and as few sequences at once as the processes allow.
-TorchFix smallest_split(const TorchFixMaker& maker) {
-  const ChangedRun now = maker.now();
-  return split_to(maker, with_checkpoints(maker, now),
-                  is_possible_split(now, 1) ? 1 : now.config.batch_size);
+Fix smallest_split(const Question& q) {
+  return split_to(q, with_checkpoints(q.loaded), is_possible_split(q, 1) ? 1 : q.now().batch_size);
 }
 
 }  // namespace
 
-std::string_view name_of(TorchFixKind kind) noexcept {
-  switch (kind) {
-    case TorchFixKind::kSplit:
-      return "split";
-    case TorchFixKind::kAllocator:
-      return "allocator";
-    case TorchFixKind::kFreeOthers:
-      return "free_others";
-    case TorchFixKind::kEvalBatch:
-      return "eval_batch";
-    case TorchFixKind::kCompileOn:
-      return "compile_on";
-    case TorchFixKind::kCheckpoint:
-      return "checkpoint";
-    case TorchFixKind::kDtype16:
-      return "dtype_16";
-    case TorchFixKind::kEightBitAdam:
-      return "eight_bit_adam";
-    case TorchFixKind::kFewerSequences:
-      return "fewer_sequences";
-    case TorchFixKind::kShorterContext:
-      return "shorter_context";
-    case TorchFixKind::kFewerLayers:
-      return "fewer_layers";
-    case TorchFixKind::kNarrower:
-      return "narrower";
-    case TorchFixKind::kSmallerPretrained:
-      return "smaller_pretrained";
-    case TorchFixKind::kOnProcessor:
-      return "on_processor";
-  }
-  return "";
-}
-
-TorchRange torch_vram(const TorchMemory& memory) {
+ByteRange torch_vram(const TorchMemory& memory) {
   const std::int64_t low = std::max(memory.train_range.low_bytes, memory.evaluate_range.low_bytes);
   const std::int64_t high =
       std::max({memory.train_range.high_bytes, memory.evaluate_range.high_bytes,
@@ -259,36 +218,33 @@ TorchRange torch_vram(const TorchMemory& memory) {
   return {low + memory.context_range.low_bytes, high + memory.context_range.high_bytes};
 }
 
-TorchFixes torch_fixes(const LoadedConfig& loaded, const TorchRun& run, std::int64_t card_bytes,
-                       const Card* card, const Diagnosis* diagnosis) {
-  const TorchFixMaker maker(loaded, run, card_bytes, card);
-  TorchFixes fixes;
+Fixes torch_fixes(const LoadedConfig& loaded, const TorchRun& run, std::int64_t card_bytes,
+                  const Card* card, const Diagnosis* diagnosis) {
+  const TorchCost model(loaded, run, card);
+  const FixMaker maker(model, loaded, card_bytes);
+  const Question q{loaded, run, model, maker, card};
+  Fixes fixes;
+  fixes.before = loaded.values;
   fixes.fits_as_is = maker.fits_now();
-  const std::vector<TorchFix> of_batch = splits(maker);
+  const std::vector<Fix> of_batch = splits(q);
   fixes.ranked = of_batch;
-  add_same_training(fixes.ranked, maker);
-  add_coarser(fixes.ranked, maker);
-  add_fewer_sequences(fixes.ranked, maker);
-  add_shorter_context(fixes.ranked, maker);
+  add_same_training(fixes.ranked, q);
+  add_coarser(fixes.ranked, q);
+  add_fewer_sequences(fixes.ranked, q);
+  add_shorter_context(fixes.ranked, q);
   // A checkpoint's sizes cannot be changed.
   const std::string& start = loaded.values.init_from;
-  if (start == "scratch") add_smaller_models(fixes.ranked, maker);
-  if (start.starts_with("gpt2")) add_smaller_pretrained(fixes.ranked, maker);
-  for (const TorchFixKind kind : {TorchFixKind::kAllocator, TorchFixKind::kFreeOthers}) {
-    if (asked_for(kind, diagnosis)) {
-      fixes.ranked.push_back(maker.make_outside(kind, loaded.values));
-    }
-  }
-  rank(fixes.ranked, diagnosis);
-  Config on_processor = loaded.values;
-  on_processor.device = "cpu";
-  fixes.ranked.push_back(maker.make_outside(TorchFixKind::kOnProcessor, on_processor));
+  if (start == "scratch") add_smaller_models(fixes.ranked, q);
+  if (start.starts_with("gpt2")) add_smaller_pretrained(fixes.ranked, q);
+  if (diagnosis != nullptr) add_asked_for(fixes.ranked, q, diagnosis->cause);
+  rank_fixes(fixes.ranked, model);
+  fixes.ranked.push_back(on_processor(q));
   if (fixes.fits_as_is || card_bytes == 0) return fixes;
-  fixes.recommended = largest_within(of_batch, card_bytes);
+  fixes.chosen = largest_within(of_batch, card_bytes);
   fixes.safest = largest_within(of_batch, card_bytes / 2);
-  if (!fixes.safest) fixes.safest = smallest_split(maker);
+  if (!fixes.safest) fixes.safest = smallest_split(q);
   if (!fixes.safest->fits) fixes.safest.reset();
-  if (!fixes.recommended) fixes.recommended = fixes.safest;
+  if (!fixes.chosen) fixes.chosen = fixes.safest;
   return fixes;
 }
 

@@ -6,6 +6,7 @@
 
 #include "config/fields.h"
 #include "doctor/diagnosis/for_test.h"
+#include "doctor/fixes/cost.h"
 
 namespace snug {
 namespace {
@@ -14,7 +15,12 @@ namespace {
 struct Asked {
   LoadedConfig config;
   TorchRun run;
-  TorchFixes fixes;
+  Fixes fixes;
+
+  // What a fix's config is modelled as.
+  TorchRun run_of(const Fix& fix) const {
+    return TorchCost(config, run, nullptr).run_after(fix.config);
+  }
 };
 
 Asked ask(std::string_view settings, std::string_view card_name = "rtx3060",
@@ -23,7 +29,7 @@ Asked ask(std::string_view settings, std::string_view card_name = "rtx3060",
   asked.config = load_config(Command::kPlan, arguments_of(settings));
   const LogSummary log = read_text(log_text);
   const std::int64_t vocabulary =
-      asked.config.values.vocab_size > 0 ? asked.config.values.vocab_size : 50304;
+      asked.config.values.vocab_size > 0 ? asked.config.values.vocab_size : kPaddedGpt2Vocabulary;
   asked.run = torch_run_of(asked.config.values, vocabulary, &log);
   const Card* const card = card_name.empty() ? nullptr : &card_named(card_name);
   const std::int64_t bytes = card == nullptr ? 0 : card->reported_mib * kMiB;
@@ -31,8 +37,8 @@ Asked ask(std::string_view settings, std::string_view card_name = "rtx3060",
   return asked;
 }
 
-const TorchFix* find_fix(const TorchFixes& fixes, TorchFixKind kind) {
-  for (const TorchFix& fix : fixes.ranked) {
+const Fix* find_fix(const Fixes& fixes, FixKind kind) {
+  for (const Fix& fix : fixes.ranked) {
     if (fix.kind == kind) return &fix;
   }
   return nullptr;
@@ -52,7 +58,7 @@ TEST(TorchFixes, ChangesHaveTheValuesOfTheConfig) {
   for (const std::string_view question : kQuestions) {
     const Asked asked = ask(question);
     const nlohmann::json before = nlohmann::json::parse(config_to_json(asked.config.values));
-    for (const TorchFix& fix : asked.fixes.ranked) {
+    for (const Fix& fix : asked.fixes.ranked) {
       SCOPED_TRACE(fmt::format("{}: {}", question, name_of(fix.kind)));
       const nlohmann::json after = nlohmann::json::parse(config_to_json(fix.config));
       for (const Change& change : fix.changes) {
@@ -72,20 +78,20 @@ TEST(TorchFixes, ChangesHaveTheValuesOfTheConfig) {
 TEST(TorchFixes, ConfigAndKeysMakeTheRunOfTheFix) {
   for (const std::string_view question : kQuestions) {
     const Asked asked = ask(question);
-    for (const TorchFix& fix : asked.fixes.ranked) {
+    for (const Fix& fix : asked.fixes.ranked) {
       SCOPED_TRACE(fmt::format("{}: {}", question, name_of(fix.kind)));
-      if (fix.vram.high_bytes == 0 || fix.kind == TorchFixKind::kEightBitAdam) continue;
+      if (fix.need.high_bytes == 0 || fix.kind == FixKind::kEightBitAdam) continue;
       const std::int64_t vocabulary = asked.run.vocab_size;
       const auto vram_of = [&](const Config& config) {
         return torch_vram(torch_memory(torch_run(config, vocabulary))).high_bytes;
       };
-      EXPECT_EQ(vram_of(fix.config), fix.vram.high_bytes);
+      EXPECT_EQ(vram_of(fix.config), fix.need.high_bytes);
       if (fix.needs_edit) continue;
       std::vector<std::string> arguments = arguments_of(question);
       for (const Change& change : fix.changes) {
         arguments.push_back(fmt::format("--{}={}", change.key, change.after));
       }
-      EXPECT_EQ(vram_of(load_config(Command::kPlan, arguments).values), fix.vram.high_bytes)
+      EXPECT_EQ(vram_of(load_config(Command::kPlan, arguments).values), fix.need.high_bytes)
           << fmt::format("{}", fmt::join(arguments, " "));
     }
   }
@@ -93,20 +99,20 @@ TEST(TorchFixes, ConfigAndKeysMakeTheRunOfTheFix) {
 
 TEST(TorchFixes, AnEditIsCarriedByConfigAndRun) {
   const Asked asked = ask("batch_size=64 gradient_accumulation_steps=8");
-  const TorchFix* const evaluation = find_fix(asked.fixes, TorchFixKind::kEvalBatch);
+  const Fix* const evaluation = find_fix(asked.fixes, FixKind::kEvalBatch);
   ASSERT_NE(evaluation, nullptr);
   EXPECT_TRUE(evaluation->needs_edit);
   EXPECT_TRUE(evaluation->changes.empty());
   EXPECT_EQ(evaluation->config.eval_batch_size, 16);
-  EXPECT_EQ(evaluation->run.eval_batch_size, 16);
-  const TorchFix* const checkpoint = find_fix(asked.fixes, TorchFixKind::kCheckpoint);
+  EXPECT_EQ(asked.run_of(*evaluation).eval_batch_size, 16);
+  const Fix* const checkpoint = find_fix(asked.fixes, FixKind::kCheckpoint);
   ASSERT_NE(checkpoint, nullptr);
   EXPECT_TRUE(checkpoint->needs_edit);
   EXPECT_EQ(checkpoint->config.checkpoint_blocks, 12);
-  EXPECT_EQ(checkpoint->run.checkpoint_blocks, 12);
+  EXPECT_EQ(asked.run_of(*checkpoint).checkpoint_blocks, 12);
   // Where the user's copy of nanoGPT has the key, it is set.
   const Asked forked = ask("batch_size=64 eval_batch_size=8 gradient_accumulation_steps=8");
-  const TorchFix* const keyed = find_fix(forked.fixes, TorchFixKind::kEvalBatch);
+  const Fix* const keyed = find_fix(forked.fixes, FixKind::kEvalBatch);
   ASSERT_NE(keyed, nullptr);
   EXPECT_FALSE(keyed->needs_edit);
   ASSERT_EQ(keyed->changes.size(), 1U);
@@ -115,7 +121,7 @@ TEST(TorchFixes, AnEditIsCarriedByConfigAndRun) {
 
 TEST(TorchFixes, FewerSequencesAreTheNewEffectiveBatch) {
   const Asked asked = ask("batch_size=64 effective_batch=512");
-  const TorchFix* const fewer = find_fix(asked.fixes, TorchFixKind::kFewerSequences);
+  const Fix* const fewer = find_fix(asked.fixes, FixKind::kFewerSequences);
   ASSERT_NE(fewer, nullptr);
   EXPECT_EQ(fewer->effective_batch, 256);
   EXPECT_EQ(fewer->config.effective_batch, 256);
@@ -128,13 +134,13 @@ TEST(TorchFixes, SplitsDivideAmongTheProcesses) {
                           "torchrun --standalone --nproc_per_node=8 train.py\n");
   ASSERT_EQ(asked.run.world_size, 8);
   int count = 0;
-  for (const TorchFix& fix : asked.fixes.ranked) {
-    if (fix.kind != TorchFixKind::kSplit) continue;
+  for (const Fix& fix : asked.fixes.ranked) {
+    if (fix.kind != FixKind::kSplit) continue;
     ++count;
     const std::int64_t steps = fix.config.gradient_accumulation_steps;
     EXPECT_EQ(steps % 8, 0) << fix.config.batch_size;
     EXPECT_EQ(steps * fix.config.batch_size, 96);
-    EXPECT_EQ(fix.run.accumulation_steps, steps / 8);
+    EXPECT_EQ(asked.run_of(fix).accumulation_steps, steps / 8);
   }
   EXPECT_GE(count, 2);  // of 8, 6, 4, 3, 2 and 1 all but 8
 }
@@ -144,15 +150,14 @@ TEST(TorchFixes, HalfPrecisionIsOneThatTheCardHas) {
       {"t4", "float16"}, {"v100-16gb", "float16"}, {"rtx3060", "bfloat16"}, {"", "bfloat16"}};
   for (const auto& [card, dtype] : kCards) {
     const Asked asked = ask("batch_size=16 dtype=float32", card);
-    const TorchFix* const fix = find_fix(asked.fixes, TorchFixKind::kDtype16);
+    const Fix* const fix = find_fix(asked.fixes, FixKind::kDtype16);
     ASSERT_NE(fix, nullptr) << card;
     EXPECT_EQ(fix->config.dtype, dtype) << card;
     EXPECT_LT(fix->time_ratio, 0.75) << card;
   }
   // Eight times as many operations per second on a T4's tensor cores, twice as many on a 3060's.
   const auto ratio = [](std::string_view card) {
-    return find_fix(ask("batch_size=16 dtype=float32", card).fixes, TorchFixKind::kDtype16)
-        ->time_ratio;
+    return find_fix(ask("batch_size=16 dtype=float32", card).fixes, FixKind::kDtype16)->time_ratio;
   };
   EXPECT_LT(ratio("t4"), ratio("rtx3060") - 0.1);
 }
@@ -163,25 +168,25 @@ TEST(TorchFixes, CheckpointingTakesAForwardPass) {
   const double again = 12 * (24 * 768.0 * 768 + 4 * 768.0 * 1024);
   for (const char* card : {"rtx3060", "a100-80gb"}) {
     const Asked asked = ask("batch_size=16 compile=False", card);
-    const double ratio = find_fix(asked.fixes, TorchFixKind::kCheckpoint)->time_ratio;
+    const double ratio = find_fix(asked.fixes, FixKind::kCheckpoint)->time_ratio;
     EXPECT_NEAR(ratio, 1 + again / flops, 0.08) << card;
   }
 }
 
 TEST(TorchFixes, CompilingNeedsPyTorch2) {
   const std::string_view settings = "batch_size=16 compile=False";
-  EXPECT_NE(find_fix(ask(settings).fixes, TorchFixKind::kCompileOn), nullptr);
+  EXPECT_NE(find_fix(ask(settings).fixes, FixKind::kCompileOn), nullptr);
   const Asked old = ask(settings, "rtx3060", "PyTorch version: 1.13.1\n");
   ASSERT_FALSE(old.run.flash);
-  EXPECT_EQ(find_fix(old.fixes, TorchFixKind::kCompileOn), nullptr);
+  EXPECT_EQ(find_fix(old.fixes, FixKind::kCompileOn), nullptr);
 }
 
 TEST(TorchFixes, SmallerSplitsTakeLonger) {
   const Asked asked = ask("batch_size=64 gradient_accumulation_steps=8 compile=False");
   double last = 1;
   for (std::int64_t batch = 32; batch >= 1; batch /= 2) {
-    for (const TorchFix& fix : asked.fixes.ranked) {
-      if (fix.kind != TorchFixKind::kSplit || fix.config.batch_size != batch) continue;
+    for (const Fix& fix : asked.fixes.ranked) {
+      if (fix.kind != FixKind::kSplit || fix.config.batch_size != batch) continue;
       EXPECT_GE(fix.time_ratio, last) << batch;
       last = fix.time_ratio;
     }
@@ -192,49 +197,48 @@ TEST(TorchFixes, SmallerSplitsTakeLonger) {
 
 TEST(TorchFixes, ASmallerModelFitsOrIsHalf) {
   const Asked fits = ask("batch_size=8 compile=False");
-  EXPECT_TRUE(find_fix(fits.fixes, TorchFixKind::kFewerLayers)->fits);
-  EXPECT_TRUE(find_fix(fits.fixes, TorchFixKind::kNarrower)->fits);
+  EXPECT_TRUE(find_fix(fits.fixes, FixKind::kFewerLayers)->fits);
+  EXPECT_TRUE(find_fix(fits.fixes, FixKind::kNarrower)->fits);
   const Asked none = ask("batch_size=64 compile=False");
-  const TorchFix* const layers = find_fix(none.fixes, TorchFixKind::kFewerLayers);
+  const Fix* const layers = find_fix(none.fixes, FixKind::kFewerLayers);
   EXPECT_FALSE(layers->fits);
   EXPECT_EQ(layers->config.n_layer, 6);
-  const TorchFix* const narrower = find_fix(none.fixes, TorchFixKind::kNarrower);
+  const Fix* const narrower = find_fix(none.fixes, FixKind::kNarrower);
   EXPECT_EQ(narrower->config.n_embd, 384);
   EXPECT_EQ(narrower->config.n_head, 6);
   // A checkpoint has its sizes.
-  EXPECT_EQ(find_fix(ask("init_from=resume batch_size=64").fixes, TorchFixKind::kFewerLayers),
-            nullptr);
+  EXPECT_EQ(find_fix(ask("init_from=resume batch_size=64").fixes, FixKind::kFewerLayers), nullptr);
 }
 
 TEST(TorchFixes, StatesThatExceedTheCard) {
   const Asked asked = ask("init_from=gpt2-xl batch_size=1", "rtx3090");
-  EXPECT_EQ(find_fix(asked.fixes, TorchFixKind::kFewerLayers), nullptr);
-  const TorchFix* const smaller = find_fix(asked.fixes, TorchFixKind::kSmallerPretrained);
+  EXPECT_EQ(find_fix(asked.fixes, FixKind::kFewerLayers), nullptr);
+  const Fix* const smaller = find_fix(asked.fixes, FixKind::kSmallerPretrained);
   ASSERT_NE(smaller, nullptr);
   EXPECT_EQ(smaller->config.init_from, "gpt2-large");
   EXPECT_TRUE(smaller->fits);
   ASSERT_EQ(smaller->changes.size(), 1U);
   EXPECT_EQ(smaller->changes[0].key, "init_from");
   // Two moments in one byte each instead of four: 8.7 GiB of XL's.
-  const TorchFix* const eight_bit = find_fix(asked.fixes, TorchFixKind::kEightBitAdam);
+  const Fix* const eight_bit = find_fix(asked.fixes, FixKind::kEightBitAdam);
   ASSERT_NE(eight_bit, nullptr);
   EXPECT_TRUE(eight_bit->needs_edit);
-  EXPECT_FALSE(eight_bit->same_training);
+  EXPECT_FALSE(eight_bit->same_result());
   EXPECT_NEAR(static_cast<double>(eight_bit->saved_bytes), 8.7 * kGiB, 0.1 * kGiB);
-  EXPECT_EQ(find_fix(ask("batch_size=64").fixes, TorchFixKind::kEightBitAdam), nullptr);
+  EXPECT_EQ(find_fix(ask("batch_size=64").fixes, FixKind::kEightBitAdam), nullptr);
 }
 
 TEST(TorchFixes, RecommendsWhatFits) {
   const Asked asked = ask("batch_size=64 gradient_accumulation_steps=8 compile=False");
   EXPECT_FALSE(asked.fixes.fits_as_is);
-  ASSERT_TRUE(asked.fixes.recommended);
-  EXPECT_TRUE(asked.fixes.recommended->fits);
-  EXPECT_FALSE(asked.fixes.recommended->needs_edit);
+  ASSERT_TRUE(asked.fixes.chosen);
+  EXPECT_TRUE(asked.fixes.chosen->fits);
+  EXPECT_FALSE(asked.fixes.chosen->needs_edit);
   ASSERT_TRUE(asked.fixes.safest);
-  EXPECT_LE(asked.fixes.safest->vram.high_bytes, card_named("rtx3060").reported_mib * kMiB / 2);
+  EXPECT_LE(asked.fixes.safest->need.high_bytes, card_named("rtx3060").reported_mib * kMiB / 2);
   const Asked fits = ask("batch_size=2 compile=False");
   EXPECT_TRUE(fits.fixes.fits_as_is);
-  EXPECT_FALSE(fits.fixes.recommended);
+  EXPECT_FALSE(fits.fixes.chosen);
   // With no split in half of the card, the smallest one with checkpoints, which takes an edit.
   const Asked large = ask("init_from=gpt2-large batch_size=4 compile=False", "rtx3090");
   ASSERT_TRUE(large.fixes.safest);

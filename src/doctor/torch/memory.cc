@@ -11,8 +11,8 @@ namespace {
 
 // Observed beside PyTorch's own figures in out-of-memory messages: 0.13 GiB on a T4 to 0.55 GiB on
 // an RTX 4090; to 3 GiB with NCCL's buffers.
-constexpr TorchRange kContext{133 * kMiB, 563 * kMiB};
-constexpr TorchRange kContextWithNccl{400 * kMiB, 3072 * kMiB};
+constexpr ByteRange kContext{133 * kMiB, 563 * kMiB};
+constexpr ByteRange kContextWithNccl{400 * kMiB, 3072 * kMiB};
 
 bool trains(const TorchSection& section, std::int32_t iteration) {
   const bool phase = section.phase == TorchPhase::kForward ||

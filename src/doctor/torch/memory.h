@@ -11,15 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/byte_range.h"
 #include "doctor/torch/run.h"
 #include "doctor/torch/tape.h"
 
 namespace snug {
-
-struct TorchRange {
-  std::int64_t low_bytes = 0;
-  std::int64_t high_bytes = 0;
-};
 
 // The maximum that one part of the run holds at once.
 struct TorchPeak {
@@ -53,10 +49,10 @@ struct TorchMemory {
 
   // allocated_bytes of `train` and of the larger evaluation. Eager: one value. Compiled: from what
   // a partitioner could leave out to what eager keeps.
-  TorchRange train_range;
-  TorchRange evaluate_range;
+  ByteRange train_range;
+  ByteRange evaluate_range;
   // Beside what PyTorch's allocator counts: CUDA's context with its kernels, with NCCL if `ddp`.
-  TorchRange context_range;
+  ByteRange context_range;
 
   std::vector<TorchSection> sections;  // in the order of the run
   std::vector<TorchTensor> tensors;    // in the order of allocation

@@ -83,8 +83,8 @@ const Texts& texts_of_plain(NoteId note) {
 const Texts& headline_texts(Cause cause) { return row_of(cause_table(), cause).first; }
 const Texts& explanation_texts(Cause cause) { return row_of(cause_table(), cause).second; }
 const Texts& texts_of(TorchPhase phase) { return row_of(phase_table(), phase).texts; }
-const Texts& name_texts(TorchFixKind kind) { return row_of(fix_table_texts(), kind).first; }
-const Texts& action_texts(TorchFixKind kind) { return row_of(fix_table_texts(), kind).second; }
+const Texts& name_texts(FixKind kind) { return row_of(fix_table_texts(), kind).first; }
+const Texts& action_texts(FixKind kind) { return row_of(fix_table_texts(), kind).second; }
 const Texts& texts_of(TorchAssumptionId assumption) {
   return row_of(assumption_table(), assumption).texts;
 }

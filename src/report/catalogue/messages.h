@@ -145,7 +145,6 @@ enum class TextId : std::uint8_t {
   kEffectFewerSequences,
   kEffectShorterContext,
   kEffectSmallerModel,
-  kEffectOther,
   // How a fix is made.
   kHowKey,
   kHowEdit,
@@ -196,8 +195,9 @@ const Texts& texts_of_plain(NoteId note);  // for when an argument is missing; t
 const Texts& headline_texts(Cause cause);
 const Texts& explanation_texts(Cause cause);
 const Texts& texts_of(TorchPhase phase);
-const Texts& name_texts(TorchFixKind kind);
-const Texts& action_texts(TorchFixKind kind);
+// Of the kinds that fixes for PyTorch have.
+const Texts& name_texts(FixKind kind);
+const Texts& action_texts(FixKind kind);
 const Texts& texts_of(TorchAssumptionId assumption);
 
 // By a tensor's label (Candidate::label); null: no such label.

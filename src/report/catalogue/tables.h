@@ -23,7 +23,8 @@ struct MessagePairRow {
 
 constexpr std::size_t kCauseCount = static_cast<std::size_t>(Cause::kUnknown) + 1;
 constexpr std::size_t kTorchPhaseCount = static_cast<std::size_t>(TorchPhase::kEvaluateLater) + 1;
-constexpr std::size_t kTorchFixKindCount = static_cast<std::size_t>(TorchFixKind::kOnProcessor) + 1;
+// Those of PyTorch stand first.
+constexpr std::size_t kTorchFixKindCount = static_cast<std::size_t>(FixKind::kOnProcessor) + 1;
 
 // A row is missing, doubled or out of place: does not compile.
 template <typename Table>
@@ -40,7 +41,7 @@ std::span<const MessageRow<NoteId>> plain_note_table();
 std::span<const Texts> tensor_table();
 std::span<const MessagePairRow<Cause>, kCauseCount> cause_table();
 std::span<const MessageRow<TorchPhase>, kTorchPhaseCount> phase_table();
-std::span<const MessagePairRow<TorchFixKind>, kTorchFixKindCount> fix_table_texts();
+std::span<const MessagePairRow<FixKind>, kTorchFixKindCount> fix_table_texts();
 std::span<const MessageRow<TorchAssumptionId>, kTorchAssumptionCount> assumption_table();
 
 }  // namespace snug

@@ -136,7 +136,7 @@ std::vector<std::string> texts_of(const DoctorContent& content) {
 
 TEST(MessagesTensors, AReportInALanguageHasNoEnglish) {
   const TorchMemory memory = torch_memory(small_run());
-  const TorchFixes fixes = fixes_for_test();
+  const Fixes fixes = fixes_for_test();
   for (const Language language : {Language::kChinese, Language::kJapanese, Language::kGerman}) {
     DoctorReport report = report_for_test(language, memory, fixes);
     report.diagnosis = diagnosis_with_all_notes();

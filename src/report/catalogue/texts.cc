@@ -108,7 +108,6 @@ constexpr std::array<MessageRow<TextId>, kTextIdCount> kTexts = {{
 {TextId::kEffectFewerSequences, {"noisier gradients", "梯度噪声更大", "勾配ノイズ増", "verrauschter"}},
 {TextId::kEffectShorterContext, {"shorter context", "上下文更短", "文脈が短い", "kürzerer Kontext"}},
 {TextId::kEffectSmallerModel, {"other model", "不同的模型", "別のモデル", "neues Modell"}},
-{TextId::kEffectOther, {"not the same", "训练有变化", "学習が変わる", "nicht gleich"}},
 {TextId::kHowKey, {"key", "配置", "設定", "Option"}},
 {TextId::kHowEdit, {"edit", "改代码", "コード", "Code"}},
 {TextId::kHowVariable, {"env var", "变量", "変数", "Env-Var"}},

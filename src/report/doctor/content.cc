@@ -75,8 +75,7 @@ bool names_log(const DoctorReport& report) {
 }
 
 bool can_write(const DoctorReport& report) {
-  return report.fixes != nullptr && report.fixes->recommended &&
-         !report.fixes->recommended->changes.empty();
+  return report.fixes != nullptr && report.fixes->chosen && !report.fixes->chosen->changes.empty();
 }
 
 DoctorFacts last_facts(const DoctorReport& report) {

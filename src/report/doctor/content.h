@@ -94,13 +94,13 @@ std::string shape_in_words(const DoctorReport& report, const Candidate& candidat
 std::string candidate_confidence(Language language, const Candidate& candidate);
 
 // "batch 4, accumulate 128", in the language.
-std::string fix_name(const DoctorReport& report, const TorchFix& fix);
-TextId fix_effect(const TorchFix& fix);
+std::string fix_name(const DoctorReport& report, const Fix& fix);
+TextId fix_effect(const Fix& fix);
 // A split that comes with checkpointing, which has no kind of its own.
-bool has_checkpointing(const TorchFix& fix);
+bool has_checkpointing(const Fix& fix);
 
 // "5.20 GiB to 6.10 GiB", one amount when both are the same.
-std::string range_text(Language language, const TorchRange& range);
+std::string range_text(Language language, const ByteRange& range);
 std::string range_text(Language language, std::int64_t low_bytes, std::int64_t high_bytes);
 
 }  // namespace snug

@@ -165,7 +165,7 @@ std::string would_train(const DoctorReport& report, const Diagnosis& d) {
   const std::int64_t capacity =
       report.card_bytes > 0 ? report.card_bytes : d.capacity_bytes.value_or(0);
   if (report.memory == nullptr || d.worst_peak_bytes <= 0 || capacity <= 0) return "";
-  const TorchRange vram = torch_vram(*report.memory);
+  const ByteRange vram = torch_vram(*report.memory);
   const std::int64_t minimum = d.worst_peak_bytes + report.memory->context_range.low_bytes;
   const TextId answer = minimum > capacity           ? TextId::kTrainNo
                         : vram.high_bytes > capacity ? TextId::kTrainTight

@@ -60,21 +60,21 @@ std::vector<std::string> free_lines(const DoctorReport& report) {
 
 }  // namespace
 
-std::vector<std::string> fix_code(const DoctorReport& report, const TorchFix& fix) {
+std::vector<std::string> fix_code(const DoctorReport& report, const Fix& fix) {
   switch (fix.kind) {
-    case TorchFixKind::kEvalBatch:
+    case FixKind::kEvalBatch:
       if (!fix.needs_edit) return {};
-      return eval_batch_lines(fix.run.eval_batch_size);
-    case TorchFixKind::kCheckpoint:
-    case TorchFixKind::kSplit:
+      return eval_batch_lines(fix.config.eval_batch_size);
+    case FixKind::kCheckpoint:
+    case FixKind::kSplit:
       if (!fix.needs_edit) return {};
-      return checkpoint_lines(fix.run.checkpoint_blocks, fix.run.n_layer);
-    case TorchFixKind::kEightBitAdam:
+      return checkpoint_lines(fix.config.checkpoint_blocks, fix.config.n_layer);
+    case FixKind::kEightBitAdam:
       return eight_bit_lines();
-    case TorchFixKind::kAllocator:
+    case FixKind::kAllocator:
       return {"export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
               "export PYTORCH_ALLOC_CONF=expandable_segments:True"};
-    case TorchFixKind::kFreeOthers:
+    case FixKind::kFreeOthers:
       return free_lines(report);
     default:
       return {};

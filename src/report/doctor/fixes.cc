@@ -12,36 +12,36 @@ namespace {
 
 constexpr std::size_t kFixesShown = 14;
 
-std::vector<std::string> name_arguments(const TorchFix& fix) {
+std::vector<std::string> name_arguments(const Fix& fix) {
   const Config& c = fix.config;
   const auto text = [](std::int64_t number) { return std::to_string(number); };
   switch (fix.kind) {
-    case TorchFixKind::kSplit:
+    case FixKind::kSplit:
       return {text(c.batch_size), text(c.gradient_accumulation_steps)};
-    case TorchFixKind::kEvalBatch:
-      return {text(fix.run.eval_batch_size)};
-    case TorchFixKind::kCheckpoint:
-      return {text(fix.run.checkpoint_blocks), text(fix.run.n_layer)};
-    case TorchFixKind::kDtype16:
+    case FixKind::kEvalBatch:
+      return {text(fix.config.eval_batch_size)};
+    case FixKind::kCheckpoint:
+      return {text(fix.config.checkpoint_blocks), text(fix.config.n_layer)};
+    case FixKind::kDtype16:
       return {c.dtype};
-    case TorchFixKind::kFewerSequences:
+    case FixKind::kFewerSequences:
       return {text(fix.effective_batch)};
-    case TorchFixKind::kShorterContext:
+    case FixKind::kShorterContext:
       return {text(c.block_size)};
-    case TorchFixKind::kFewerLayers:
-      return {text(c.n_layer), millions(fix.parameters)};
-    case TorchFixKind::kNarrower:
-      return {text(c.n_embd), text(c.n_head), millions(fix.parameters)};
-    case TorchFixKind::kSmallerPretrained:
-      return {c.init_from, millions(fix.parameters)};
+    case FixKind::kFewerLayers:
+      return {text(c.n_layer), millions(fix.reported_parameters)};
+    case FixKind::kNarrower:
+      return {text(c.n_embd), text(c.n_head), millions(fix.reported_parameters)};
+    case FixKind::kSmallerPretrained:
+      return {c.init_from, millions(fix.reported_parameters)};
     default:
       return {};
   }
 }
 
-TextId fix_how(const TorchFix& fix) {
-  if (fix.kind == TorchFixKind::kAllocator) return TextId::kHowVariable;
-  if (fix.kind == TorchFixKind::kFreeOthers) return TextId::kHowByHand;
+TextId fix_how(const Fix& fix) {
+  if (fix.kind == FixKind::kAllocator) return TextId::kHowVariable;
+  if (fix.kind == FixKind::kFreeOthers) return TextId::kHowByHand;
   return fix.needs_edit ? TextId::kHowEdit : TextId::kHowKey;
 }
 
@@ -62,42 +62,40 @@ std::string time_text(double ratio) {
   return std::fabs(percent) < 0.5 ? "0%" : fmt::format("{:+.0f}%", percent);
 }
 
-bool is_of_the_card(const TorchFix& fix) { return fix.vram.high_bytes > 0; }
-
 // "5.21–6.02" in one unit for the whole column, in at most eleven characters: "215–1063".
-std::string vram_text(const TorchFix& fix, std::int64_t unit) {
-  if (!is_of_the_card(fix)) return "–";
+std::string vram_text(const Fix& fix, std::int64_t unit) {
+  if (!fix.concerns_device()) return "–";
   const auto in_units = [&](std::int64_t bytes) {
     return static_cast<double>(bytes) / static_cast<double>(unit);
   };
-  const double most = in_units(fix.vram.high_bytes);
-  const int decimals = most < 99.995 ? 2 : most < 999.95 ? 1 : 0;
+  const double highest = in_units(fix.need.high_bytes);
+  const int decimals = highest < 99.995 ? 2 : highest < 999.95 ? 1 : 0;
   const auto amount = [&](std::int64_t bytes) {
     return fmt::format("{:.{}f}", in_units(bytes), decimals);
   };
-  const std::string low = amount(fix.vram.low_bytes), high = amount(fix.vram.high_bytes);
+  const std::string low = amount(fix.need.low_bytes), high = amount(fix.need.high_bytes);
   return low == high ? low : fmt::format("{}–{}", low, high);
 }
 
-std::int64_t unit_of(const std::vector<TorchFix>& fixes) {
-  std::int64_t most = 0;
-  for (const TorchFix& fix : fixes) most = std::max(most, fix.vram.high_bytes);
-  if (most >= 10000 * kGiB) return 1024 * kGiB;
-  return most >= kGiB ? kGiB : kMiB;
+std::int64_t unit_of(const std::vector<Fix>& fixes) {
+  std::int64_t largest = 0;
+  for (const Fix& fix : fixes) largest = std::max(largest, fix.need.high_bytes);
+  if (largest >= 10000 * kGiB) return 1024 * kGiB;
+  return largest >= kGiB ? kGiB : kMiB;
 }
 
 std::string unit_name(std::int64_t unit) {
   return unit == kMiB ? "MiB" : unit == kGiB ? "GiB" : "TiB";
 }
 
-Tone mark_of(const DoctorReport& report, const TorchFix& fix) {
-  if (report.card_bytes <= 0 || !is_of_the_card(fix)) return Tone::kPlain;
+Tone mark_of(const DoctorReport& report, const Fix& fix) {
+  if (report.card_bytes <= 0 || !fix.concerns_device()) return Tone::kPlain;
   return fix.fits ? Tone::kGood : Tone::kBad;
 }
 
 DoctorTable fix_table_of(const DoctorReport& report) {
   const Language language = report.language;
-  const std::vector<TorchFix>& fixes = report.fixes->ranked;
+  const std::vector<Fix>& fixes = report.fixes->ranked;
   const std::int64_t unit = unit_of(fixes);
   DoctorTable table;
   table.title = text_in(language, TextId::kFixesTitle);
@@ -113,7 +111,7 @@ DoctorTable fix_table_of(const DoctorReport& report) {
                    {text_in(language, TextId::kHeadTime), 5, true},
                    {text_in(language, TextId::kHeadEffect), 12, false},
                    {text_in(language, TextId::kHeadHow), 7, false}};
-  for (const TorchFix& fix : fixes) {
+  for (const Fix& fix : fixes) {
     table.rows.push_back({mark_of(report, fix),
                           {fix_name(report, fix), vram_text(fix, unit),
                            batch_text(fix.effective_batch), time_text(fix.time_ratio),
@@ -122,7 +120,7 @@ DoctorTable fix_table_of(const DoctorReport& report) {
   return table;
 }
 
-std::vector<std::string> key_lines(const TorchFix& fix) {
+std::vector<std::string> key_lines(const Fix& fix) {
   std::vector<std::string> lines;
   for (const Change& change : fix.changes) {
     lines.push_back(fmt::format("{} = {}", change.key, change.after));
@@ -131,105 +129,101 @@ std::vector<std::string> key_lines(const TorchFix& fix) {
 }
 
 // Its other half, as a fix of its own.
-TorchFix as_checkpointing(TorchFix fix) {
-  fix.kind = TorchFixKind::kCheckpoint;
+Fix as_checkpointing(Fix fix) {
+  fix.kind = FixKind::kCheckpoint;
   return fix;
 }
 
-DoctorCode config_block(const DoctorReport& report, TextId title, const TorchFix& fix) {
+DoctorCode config_block(const DoctorReport& report, TextId title, const Fix& fix) {
   const Language language = report.language;
   std::vector<std::string> parts = {fix_name(report, fix)};
   if (has_checkpointing(fix)) {
     parts.push_back(fix_name(report, as_checkpointing(fix)));
   }
-  if (is_of_the_card(fix)) {
-    parts.push_back(text_in(language, TextId::kVramAfter, {range_text(language, fix.vram)}));
+  if (fix.concerns_device()) {
+    parts.push_back(text_in(language, TextId::kVramAfter, {range_text(language, fix.need)}));
   }
   return {text_in(language, title), fmt::format("{}", fmt::join(parts, " · ")), key_lines(fix)};
 }
 
 void add_configs(const DoctorReport& report, DoctorContent& content) {
-  const TorchFixes& fixes = *report.fixes;
-  if (fixes.recommended) {
-    content.blocks.push_back(config_block(report, TextId::kRecommendedTitle, *fixes.recommended));
+  const Fixes& fixes = *report.fixes;
+  if (fixes.chosen) {
+    content.blocks.push_back(config_block(report, TextId::kRecommendedTitle, *fixes.chosen));
   }
   if (!fixes.safest) return;
-  const bool same = fixes.recommended &&
-                    key_lines(*fixes.recommended) == key_lines(*fixes.safest) &&
-                    fixes.recommended->needs_edit == fixes.safest->needs_edit;
+  const bool same = fixes.chosen && key_lines(*fixes.chosen) == key_lines(*fixes.safest) &&
+                    fixes.chosen->needs_edit == fixes.safest->needs_edit;
   DoctorCode block = config_block(report, TextId::kSafestTitle, *fixes.safest);
   if (same) block = {block.title, text_in(report.language, TextId::kSafestIsRecommended), {}};
   content.blocks.push_back(std::move(block));
 }
 
 // What takes more than a key, each kind once, in the order of the table.
-std::vector<TorchFix> fixes_to_explain(const DoctorReport& report) {
-  std::vector<TorchFix> fixes;
-  const auto add = [&](const TorchFix& fix) {
-    const bool is_known = std::any_of(fixes.begin(), fixes.end(),
-                                      [&](const TorchFix& f) { return f.kind == fix.kind; });
+std::vector<Fix> fixes_to_explain(const DoctorReport& report) {
+  std::vector<Fix> fixes;
+  const auto add = [&](const Fix& fix) {
+    const bool is_known =
+        std::any_of(fixes.begin(), fixes.end(), [&](const Fix& f) { return f.kind == fix.kind; });
     if (!is_known && !fix_code(report, fix).empty()) fixes.push_back(fix);
   };
-  const auto add_kind = [&](TorchFixKind kind) {
-    TorchFix fix{};
+  const auto add_kind = [&](FixKind kind) {
+    Fix fix{};
     fix.kind = kind;
     add(fix);
   };
   const Cause cause = report.diagnosis ? report.diagnosis->cause : Cause::kUnknown;
-  if (cause == Cause::kFragmentation) add_kind(TorchFixKind::kAllocator);
-  if (cause == Cause::kCoTenant) add_kind(TorchFixKind::kFreeOthers);
+  if (cause == Cause::kFragmentation) add_kind(FixKind::kAllocator);
+  if (cause == Cause::kCoTenant) add_kind(FixKind::kFreeOthers);
   if (report.fixes == nullptr) return fixes;
-  for (const auto& fix : {report.fixes->recommended, report.fixes->safest}) {
+  for (const auto& fix : {report.fixes->chosen, report.fixes->safest}) {
     if (fix && has_checkpointing(*fix)) add(as_checkpointing(*fix));
   }
-  for (const TorchFix& fix : report.fixes->ranked) add(fix);
+  for (const Fix& fix : report.fixes->ranked) add(fix);
   return fixes;
 }
 
 }  // namespace
 
-std::string fix_name(const DoctorReport& report, const TorchFix& fix) {
+std::string fix_name(const DoctorReport& report, const Fix& fix) {
   return text_in(report.language, name_texts(fix.kind),
                  std::span<const std::string>(name_arguments(fix)));
 }
 
-TextId fix_effect(const TorchFix& fix) {
-  switch (fix.kind) {
-    case TorchFixKind::kCompileOn:
-    case TorchFixKind::kDtype16:
+TextId fix_effect(const Fix& fix) {
+  if (fix.kind == FixKind::kEightBitAdam) return TextId::kEffectEightBit;
+  switch (fix.effect) {
+    case Effect::kSame:
+    case Effect::kEvaluation:
+      return TextId::kEffectSame;
+    case Effect::kReordered:
+    case Effect::kRounding:
       return TextId::kEffectRounding;
-    case TorchFixKind::kEightBitAdam:
-      return TextId::kEffectEightBit;
-    case TorchFixKind::kFewerSequences:
+    case Effect::kFewerSequences:
       return TextId::kEffectFewerSequences;
-    case TorchFixKind::kShorterContext:
+    case Effect::kShorterContext:
       return TextId::kEffectShorterContext;
-    case TorchFixKind::kFewerLayers:
-    case TorchFixKind::kNarrower:
-    case TorchFixKind::kSmallerPretrained:
-      return TextId::kEffectSmallerModel;
-    default:
-      return fix.same_training ? TextId::kEffectSame : TextId::kEffectOther;
+    case Effect::kSmallerModel:
+      break;
   }
+  return TextId::kEffectSmallerModel;
 }
 
-bool has_checkpointing(const TorchFix& fix) {
-  return fix.kind == TorchFixKind::kSplit && fix.needs_edit;
-}
+bool has_checkpointing(const Fix& fix) { return fix.kind == FixKind::kSplit && fix.needs_edit; }
 
 void add_fixes(const DoctorReport& report, DoctorContent& content) {
   const Language language = report.language;
   if (report.fixes != nullptr && !report.fixes->ranked.empty()) {
     DoctorTable table = fix_table_of(report);
-    const TorchFixes& fixes = *report.fixes;
-    if (!fixes.recommended && report.card_bytes > 0) {
-      const TextId reason = fixes.fits_as_is ? TextId::kFitsAsItIs : TextId::kNoneFits;
-      table.lines.push_back(text_in(language, reason));
+    const Fixes& fixes = *report.fixes;
+    if (!fixes.chosen && report.card_bytes > 0) {
+      const TextId word = fixes.fits_as_is ? TextId::kFitsAsItIs : TextId::kNoneFits;
+      table.lines.push_back(text_in(language, word));
     }
     content.blocks.push_back(std::move(table));
     add_configs(report, content);
   }
-  for (const TorchFix& fix : fixes_to_explain(report)) {
+  for (const Fix& fix : fixes_to_explain(report)) {
     content.blocks.push_back(
         DoctorCode{text_in(language, TextId::kHowToTitle, {fix_name(report, fix)}),
                    text_in(language, action_texts(fix.kind)), fix_code(report, fix)});

@@ -72,23 +72,42 @@ inline Diagnosis diagnosis_with_all_notes() {
   return d;
 }
 
-inline TorchFix fix_for_test(TorchFixKind kind, std::int64_t batch, double low, double high) {
-  TorchFix fix;
+inline Effect effect_for_test(FixKind kind) {
+  switch (kind) {
+    case FixKind::kCompileOn:
+      return Effect::kReordered;
+    case FixKind::kDtype16:
+    case FixKind::kEightBitAdam:
+      return Effect::kRounding;
+    case FixKind::kFewerSequences:
+      return Effect::kFewerSequences;
+    case FixKind::kShorterContext:
+      return Effect::kShorterContext;
+    case FixKind::kFewerLayers:
+    case FixKind::kNarrower:
+    case FixKind::kSmallerPretrained:
+      return Effect::kSmallerModel;
+    default:
+      return Effect::kSame;
+  }
+}
+
+inline Fix fix_for_test(FixKind kind, std::int64_t batch, double low, double high) {
+  Fix fix;
   fix.kind = kind;
   fix.config.batch_size = batch;
   fix.config.gradient_accumulation_steps = 512 / batch;
-  fix.run = run_for_test();
-  fix.run.batch_size = batch;
-  fix.run.eval_batch_size = kind == TorchFixKind::kEvalBatch ? batch / 4 : batch;
-  fix.run.checkpoint_blocks = kind == TorchFixKind::kCheckpoint ? fix.run.n_layer : 0;
+  static_cast<GptSizes&>(fix.config) = run_for_test();
+  fix.config.eval_batch_size = kind == FixKind::kEvalBatch ? batch / 4 : batch;
+  fix.config.checkpoint_blocks = kind == FixKind::kCheckpoint ? fix.config.n_layer : 0;
   fix.effective_batch = 512;
-  fix.vram = {gib(low), gib(high)};
+  fix.need = {gib(low), gib(high)};
   fix.saved_bytes = gib(62 - (low + high) / 2);
   fix.time_ratio = 1.02;
-  fix.same_training = true;
+  fix.effect = effect_for_test(kind);
   fix.fits = high < 11.6;
-  fix.parameters = 123587328;
-  if (kind == TorchFixKind::kSplit) {
+  fix.parameters = fix.reported_parameters = 123587328;
+  if (kind == FixKind::kSplit) {
     fix.changes = {{"batch_size", "64", std::to_string(batch)},
                    {"gradient_accumulation_steps", "8", std::to_string(512 / batch)}};
   }
@@ -96,29 +115,27 @@ inline TorchFix fix_for_test(TorchFixKind kind, std::int64_t batch, double low, 
 }
 
 // One of every kind.
-inline TorchFixes fixes_for_test() {
-  TorchFixes fixes;
-  fixes.ranked = {fix_for_test(TorchFixKind::kSplit, 4, 6.12, 7.03),
-                  fix_for_test(TorchFixKind::kSplit, 2, 4.31, 5.02)};
-  for (int k = 1; k <= static_cast<int>(TorchFixKind::kOnProcessor); ++k) {
-    fixes.ranked.push_back(fix_for_test(static_cast<TorchFixKind>(k), 64, 32.15, 61.93));
-    TorchFix& fix = fixes.ranked.back();
-    fix.needs_edit = fix.kind == TorchFixKind::kEvalBatch ||
-                     fix.kind == TorchFixKind::kCheckpoint ||
-                     fix.kind == TorchFixKind::kEightBitAdam;
-    fix.same_training = fix.kind < TorchFixKind::kDtype16;
+inline Fixes fixes_for_test() {
+  Fixes fixes;
+  fixes.ranked = {fix_for_test(FixKind::kSplit, 4, 6.12, 7.03),
+                  fix_for_test(FixKind::kSplit, 2, 4.31, 5.02)};
+  for (int k = 1; k <= static_cast<int>(FixKind::kOnProcessor); ++k) {
+    fixes.ranked.push_back(fix_for_test(static_cast<FixKind>(k), 64, 32.15, 61.93));
+    Fix& fix = fixes.ranked.back();
+    fix.needs_edit = fix.kind == FixKind::kEvalBatch || fix.kind == FixKind::kCheckpoint ||
+                     fix.kind == FixKind::kEightBitAdam;
     fix.config.dtype = "bfloat16";
-    if (fix.kind == TorchFixKind::kOnProcessor) fix.vram = {};
-    if (fix.kind == TorchFixKind::kOnProcessor) fix.time_ratio = 50;
+    if (fix.kind == FixKind::kOnProcessor) fix.need = {};
+    if (fix.kind == FixKind::kOnProcessor) fix.time_ratio = 50;
   }
-  fixes.recommended = fixes.ranked[0];
+  fixes.chosen = fixes.ranked[0];
   fixes.safest = fixes.ranked[1];
   return fixes;
 }
 
 // All of it; `memory` and `fixes` must outlive the report.
 inline DoctorReport report_for_test(Language language, const TorchMemory& memory,
-                                    const TorchFixes& fixes) {
+                                    const Fixes& fixes) {
   DoctorReport report;
   report.diagnosis = diagnosis_for_test();
   report.memory = &memory;

@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json range_of(const TorchRange& range) {
+Json range_of(const ByteRange& range) {
   return {{"low_bytes", range.low_bytes}, {"high_bytes", range.high_bytes}};
 }
 
@@ -107,7 +107,7 @@ Json pytorch_of(const TorchMemory& m) {
           {"total_range", range_of(torch_vram(m))}};
 }
 
-Json fix_of(const DoctorReport& report, const TorchFix& fix) {
+Json fix_of(const DoctorReport& report, const Fix& fix) {
   const Json values = Json::parse(config_to_json(fix.config));
   Json changes = Json::object();
   for (const Change& change : fix.changes) changes[change.key] = values.at(change.key);
@@ -115,19 +115,19 @@ Json fix_of(const DoctorReport& report, const TorchFix& fix) {
           {"name", fix_name(report, fix)},
           {"changes", changes},
           {"effective_batch", fix.effective_batch},
-          {"total_bytes", fix.vram.high_bytes},
-          {"vram_range", range_of(fix.vram)},
+          {"total_bytes", fix.total_bytes()},
+          {"vram_range", range_of(fix.need)},
           {"saved_bytes", fix.saved_bytes},
           {"time_ratio", fix.time_ratio},
-          {"same_result", fix.same_training},
+          {"same_result", fix.same_result()},
           {"effect", text_in(report.language, fix_effect(fix))},
-          {"parameters", fix.parameters},
+          {"parameters", fix.reported_parameters},
           {"fits", fix.fits},
           {"needs_edit", fix.needs_edit},
           {"edit", fix_code(report, fix)}};
 }
 
-Json optional_fix(const DoctorReport& report, const std::optional<TorchFix>& fix) {
+Json optional_fix(const DoctorReport& report, const std::optional<Fix>& fix) {
   return fix ? fix_of(report, *fix) : Json();
 }
 
@@ -169,10 +169,10 @@ std::string doctor_json(const DoctorReport& report) {
   json["card_bytes"] = report.card_bytes > 0 ? Json(report.card_bytes) : Json();
   json["fixes"] = Json::array();
   if (report.fixes != nullptr) {
-    for (const TorchFix& fix : report.fixes->ranked) json["fixes"].push_back(fix_of(report, fix));
+    for (const Fix& fix : report.fixes->ranked) json["fixes"].push_back(fix_of(report, fix));
   }
   json["recommended"] =
-      report.fixes != nullptr ? optional_fix(report, report.fixes->recommended) : Json();
+      report.fixes != nullptr ? optional_fix(report, report.fixes->chosen) : Json();
   json["safest"] = report.fixes != nullptr ? optional_fix(report, report.fixes->safest) : Json();
   json["snug"] = report.snug ? Json{{"total_bytes", report.snug->total_bytes},
                                     {"fits", report.snug->fits},

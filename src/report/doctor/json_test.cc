@@ -17,7 +17,7 @@ class DoctorJsonTest : public testing::Test {
   }
 
   TorchMemory memory_ = torch_memory(run_for_test());
-  TorchFixes fixes_ = fixes_for_test();
+  Fixes fixes_ = fixes_for_test();
 };
 
 TEST_F(DoctorJsonTest, HasItsMembers) {

@@ -61,13 +61,13 @@ DoctorBars held_before_training(const DoctorReport& report) {
   return bars;
 }
 
-Tone tone_against(const TorchRange& vram, std::int64_t card_bytes) {
+Tone tone_against(const ByteRange& vram, std::int64_t card_bytes) {
   if (card_bytes <= 0) return Tone::kPlain;
   if (vram.high_bytes <= card_bytes) return Tone::kGood;
   return vram.low_bytes <= card_bytes ? Tone::kWarn : Tone::kBad;
 }
 
-std::string need_headline(const DoctorReport& report, Tone tone, const TorchRange& vram) {
+std::string need_headline(const DoctorReport& report, Tone tone, const ByteRange& vram) {
   const Language language = report.language;
   const std::string need = range_text(language, vram);
   const std::string card = format_bytes(report.card_bytes);
@@ -114,7 +114,7 @@ std::string range_text(Language language, std::int64_t low_bytes, std::int64_t h
   return low == high ? low : text_in(language, TextId::kOfTheCard, {low, high});
 }
 
-std::string range_text(Language language, const TorchRange& range) {
+std::string range_text(Language language, const ByteRange& range) {
   return range_text(language, range.low_bytes, range.high_bytes);
 }
 
@@ -164,7 +164,7 @@ DoctorTable phase_table_of(const DoctorReport& report) {
 }
 
 void add_need(const DoctorReport& report, DoctorContent& content) {
-  const TorchRange vram = torch_vram(*report.memory);
+  const ByteRange vram = torch_vram(*report.memory);
   content.tone = tone_against(vram, report.card_bytes);
   content.headline = need_headline(report, content.tone, vram);
   content.blocks.push_back(held_by_model(report));

@@ -13,7 +13,7 @@ class DoctorPageTest : public testing::Test {
   }
 
   TorchMemory memory_ = torch_memory(run_for_test());
-  TorchFixes fixes_ = fixes_for_test();
+  Fixes fixes_ = fixes_for_test();
 };
 
 TEST_F(DoctorPageTest, SaysItsLanguage) {

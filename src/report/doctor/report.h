@@ -25,7 +25,7 @@ struct DoctorReport {
   std::optional<Diagnosis> diagnosis;   // nothing: no log with a failure was given
   std::optional<Diagnosis> prediction;  // then: what will happen on the card, and notes
   const TorchMemory* memory = nullptr;  // null: no config
-  const TorchFixes* fixes = nullptr;
+  const Fixes* fixes = nullptr;
   const Card* card = nullptr;
   std::int64_t card_bytes = 0;  // what the card can give to one process; 0: not known
   std::optional<SnugNeed> snug;
@@ -47,7 +47,7 @@ struct DoctorReport {
 DoctorReport doctor_report(const DoctorCase& c);
 
 // The lines to change or type for a fix that no key makes; empty for the others.
-std::vector<std::string> fix_code(const DoctorReport& report, const TorchFix& fix);
+std::vector<std::string> fix_code(const DoctorReport& report, const Fix& fix);
 
 std::string doctor_text(const DoctorReport& report);
 

@@ -23,7 +23,7 @@ class DoctorReportTest : public testing::Test {
   }
 
   TorchMemory memory_ = torch_memory(run_for_test());
-  TorchFixes fixes_ = fixes_for_test();
+  Fixes fixes_ = fixes_for_test();
 };
 
 // Commands and code are to be copied and stay whole.
@@ -62,8 +62,8 @@ TEST_F(DoctorReportTest, EveryLanguageStaysWithinEightyColumns) {
 TEST_F(DoctorReportTest, FixesWithLargeFiguresStayWithinEightyColumns) {
   for (const Language language : kAllLanguages) {
     for (const double gibs : {99.996, 123.45, 999.96, 1063.2, 123456.7}) {
-      for (TorchFix& fix : fixes_.ranked) {
-        fix.vram = {gib(gibs - 7), gib(gibs)};
+      for (Fix& fix : fixes_.ranked) {
+        fix.need = {gib(gibs - 7), gib(gibs)};
         fix.effective_batch = 123456789;
         fix.time_ratio = gibs * 20;
         fix.parameters = 123456789012;
@@ -158,7 +158,7 @@ TEST_F(DoctorReportTest, WhatTheTracebackNamesStandsAboveItsReadings) {
 }
 
 TEST_F(DoctorReportTest, SaysThatItFitsAsItIsWhateverTheLogSays) {
-  fixes_.recommended.reset();
+  fixes_.chosen.reset();
   fixes_.safest.reset();
   const std::string fits = "It fits as it is: no setting has to change.";
   const std::string none = "Nothing that keeps the training certainly fits.";
@@ -170,15 +170,15 @@ TEST_F(DoctorReportTest, SaysThatItFitsAsItIsWhateverTheLogSays) {
 }
 
 TEST_F(DoctorReportTest, WritesTheSizesOfTheFixIntoItsEdit) {
-  TorchFix fix = fix_for_test(TorchFixKind::kEvalBatch, 64, 30, 60);
+  Fix fix = fix_for_test(FixKind::kEvalBatch, 64, 30, 60);
   fix.needs_edit = true;
-  fix.run.eval_batch_size = 5;
+  fix.config.eval_batch_size = 5;
   const DoctorReport r = report(Language::kEnglish);
   EXPECT_EQ(fix_code(r, fix).at(1), "+ eval_batch_size = 5");
-  fix = fix_for_test(TorchFixKind::kSplit, 1, 3, 6);
+  fix = fix_for_test(FixKind::kSplit, 1, 3, 6);
   EXPECT_TRUE(fix_code(r, fix).empty());
   fix.needs_edit = true;
-  fix.run.checkpoint_blocks = 7;
+  fix.config.checkpoint_blocks = 7;
   EXPECT_EQ(fix_code(r, fix).back(),
             "+             x = checkpoint(block, x, use_reentrant=False) if i < 7 else block(x)");
 }

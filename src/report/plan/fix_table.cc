@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "config/diagnostic.h"
 #include "fit/search.h"
+#include "report/plan/fix_text.h"
 #include "report/shell_command.h"
 #include "report/text.h"
 
@@ -45,44 +46,26 @@ std::pair<std::string, std::string> in_two_lines(const std::string& name) {
 
 }  // namespace
 
-std::string effect_text(Effect effect, bool on_card) {
-  switch (effect) {
-    case Effect::kSame:
-      return on_card ? "same" : "same bits";
-    case Effect::kEvaluation:
-      return "same, other eval";
-    case Effect::kRounding:
-      return "rounds otherwise";
-    case Effect::kFewerSequences:
-      return "noisier gradients";
-    case Effect::kShorterContext:
-      return "shorter context";
-    case Effect::kSmallerModel:
-      return "another model";
-  }
-  return "";
-}
-
-std::string fix_table(const Fixes& all, std::size_t most, bool on_card, bool color) {
+std::string fix_table(const Fixes& all, std::size_t row_limit, bool on_card, bool color) {
   const std::vector<Fix>& fixes = all.ranked;
   const auto helping = static_cast<std::size_t>(
       std::count_if(fixes.begin(), fixes.end(), [](const Fix& fix) { return fix.helps(); }));
   std::size_t shown = 0;
   std::int64_t largest = 0;
-  for (const Fix& fix : fixes) largest = std::max(largest, fix.total_bytes);
+  for (const Fix& fix : fixes) largest = std::max(largest, fix.total_bytes());
   const auto amount = largest >= kGiB ? gib : mib;
   std::string text =
       fmt::format("  Fixes, best first{:>{}} {:>5} {:>6} {:>6} {:>5}  result\n", "",
                   kNameColumns - 11, "batch", largest >= kGiB ? "GiB" : "MiB", "saved", "time");
   for (std::size_t i = 0; i < fixes.size(); ++i) {
     const Fix& fix = fixes[i];
-    if (!fix.helps() || (shown >= most && i > all.chosen_at.value_or(0))) continue;
+    if (!fix.helps() || (shown >= row_limit && i > all.chosen_at.value_or(0))) continue;
     ++shown;
-    const auto [first, rest] = in_two_lines(fix.name);
+    const auto [first, rest] = in_two_lines(fix_name(all.before, fix));
     text += fmt::format(
         "{} {} {:>2}  {} {:>5} {:>6} {:>6} {:>5}  {}\n", i == all.chosen_at ? "▸" : " ",
         fix.fits ? painted(color, "32", "✔") : painted(color, "31", "✘"), shown,
-        padded(first, kNameColumns), fix.effective_batch, amount(fix.total_bytes),
+        padded(first, kNameColumns), fix.effective_batch, amount(fix.total_bytes()),
         amount(fix.saved_bytes), time_text(fix.time_ratio), effect_text(fix.effect, on_card));
     if (!rest.empty()) text += fmt::format("        {}\n", rest);
   }
@@ -103,7 +86,7 @@ std::vector<std::string> as_arguments(const std::vector<Change>& changes) {
 }
 
 std::string split_note(const Config& config) {
-  const std::int64_t effective = config.batch_size * config.gradient_accumulation_steps;
+  const std::int64_t effective = effective_batch_of(config);
   const std::vector<std::int64_t> sizes = divisors(effective);
   const bool between = std::any_of(sizes.begin(), sizes.end(), [&](std::int64_t size) {
     return size > 1 && size < config.batch_size;
@@ -116,9 +99,10 @@ std::string split_note(const Config& config) {
 }
 
 std::string smallest_note(const Fixes& fixes) {
-  const std::vector<std::string> changes = as_arguments(fixes.safest.changes);
+  const std::vector<std::string> changes = as_arguments(fixes.safest->changes);
   return fmt::format("the smallest need that trains the same is {}, and\n  {}\n{}",
-                     format_bytes(fixes.safest.total_bytes), fixes.safest_largest,
+                     format_bytes(fixes.safest->total_bytes()),
+                     largest_part_text(fixes.safest_largest),
                      changes.empty() ? "" : wrapped_command("  with ", changes));
 }
 

@@ -8,13 +8,9 @@
 
 namespace snug {
 
-// Fixes that help, at most `most` rows, or as many as the chosen one needs; a last line says how
-// many were left out. `on_card`: what keeps the result is called the same training, as no card has
-// confirmed the bits.
-std::string fix_table(const Fixes& fixes, std::size_t most, bool on_card, bool color);
-
-// "same bits", "rounds otherwise", ...
-std::string effect_text(Effect effect, bool on_card);
+// Fixes that help, at most `row_limit` rows, or as many as the chosen one needs; a last line says
+// how many were left out. `on_card`: see effect_text().
+std::string fix_table(const Fixes& fixes, std::size_t row_limit, bool on_card, bool color);
 
 // "--batch_size=8", "--gradient_accumulation_steps=64"
 std::vector<std::string> as_arguments(const std::vector<Change>& changes);

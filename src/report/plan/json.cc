@@ -1,7 +1,8 @@
 // The plan as one JSON object. Members: docs/formats.md.
 #include <nlohmann/json.hpp>
 
-#include "report/plan/fix_table.h"
+#include "report/plan/budget_text.h"
+#include "report/plan/fix_text.h"
 #include "report/plan/report.h"
 
 namespace snug {
@@ -47,7 +48,7 @@ Json largest_of(const RunPlan& run) {
 Json budget_of(const PlanReportInput& in) {
   const Budget& b = in.budget;
   Json json;
-  json["origin"] = b.origin;
+  json["origin"] = budget_origin(b);
   json["memory_bytes"] = b.memory_bytes;
   json["display_bytes"] = b.display_bytes;
   json["context_bytes"] = {{"low", b.context.low_bytes}, {"high", b.context.high_bytes}};
@@ -75,13 +76,13 @@ Json value_of(const Config& config, const std::string& key) {
   return Json::parse(config_to_json(config)).at(key);
 }
 
-Json fix_of(const Fix& fix) {
+Json fix_of(const Config& before, const Fix& fix) {
   Json changes = Json::object();
   for (const Change& change : fix.changes) changes[change.key] = value_of(fix.config, change.key);
-  return {{"name", fix.name},
+  return {{"name", fix_name(before, fix)},
           {"changes", changes},
           {"effective_batch", fix.effective_batch},
-          {"total_bytes", fix.total_bytes},
+          {"total_bytes", fix.total_bytes()},
           {"saved_bytes", fix.saved_bytes},
           {"time_ratio", fix.time_ratio},
           {"same_result", fix.same_result()},
@@ -109,6 +110,7 @@ std::string plan_json(const PlanReportInput& in) {
   const RunPlan& run = in.training;
   const PlanStep& peak = run.plan.steps[run.plan.peak_step];
   const Phase& phase = run.program.phases[static_cast<std::size_t>(peak.phase)];
+  const Config& before = in.fixes.before;
   Json json;
   json["fits"] = in.fits();
   json["verdict"] = verdict_name(verdict_of(run.total_bytes(), in.budget));
@@ -121,8 +123,7 @@ std::string plan_json(const PlanReportInput& in) {
   json["lower_bound_bytes"] = run.plan.lower_bound_bytes;
   json["parameters"] = run.model.parameter_count();
   json["vocab_size"] = run.model.vocab_size;
-  json["effective_batch"] =
-      in.config.values.batch_size * in.config.values.gradient_accumulation_steps;
+  json["effective_batch"] = effective_batch_of(in.config.values);
   json["roles"] = roles_of(run);
   json["phases"] = phases_of(in);
   json["peak"] = {{"phase", name_of(phase.kind)},
@@ -130,10 +131,10 @@ std::string plan_json(const PlanReportInput& in) {
                   {"bytes", peak.live_bytes}};
   json["largest"] = largest_of(run);
   json["time"] = time_of(in.time);
-  json["chosen"] = in.fixes.chosen ? fix_of(*in.fixes.chosen) : Json();
-  json["safest"] = fix_of(in.fixes.safest);
+  json["chosen"] = in.fixes.chosen ? fix_of(before, *in.fixes.chosen) : Json();
+  json["safest"] = fix_of(before, *in.fixes.safest);
   json["fixes"] = Json::array();
-  for (const Fix& fix : in.fixes.ranked) json["fixes"].push_back(fix_of(fix));
+  for (const Fix& fix : in.fixes.ranked) json["fixes"].push_back(fix_of(before, fix));
   json["config"] = Json::parse(config_to_json(in.config.values));
   return json.dump(2) + "\n";
 }

@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/liveness.h"
+#include "report/plan/budget_text.h"
 #include "report/plan/fix_table.h"
+#include "report/plan/fix_text.h"
 
 namespace snug {
 namespace {
@@ -50,7 +52,7 @@ Json budget_json(const Budget& budget) {
           {"display", budget.display_bytes},
           {"context", {budget.context.low_bytes, budget.context.high_bytes}},
           {"headroom", budget.headroom_bytes},
-          {"origin", budget.origin}};
+          {"origin", budget_origin(budget)}};
 }
 
 bool is_on_card(const Program& program) {

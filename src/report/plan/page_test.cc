@@ -55,7 +55,7 @@ Config small_config() {
 Fix fix_of(const RunPlan& run, Effect effect = Effect::kSame) {
   Fix fix{};
   fix.effect = effect;
-  fix.total_bytes = run.total_bytes();
+  fix.need = {run.total_bytes(), run.total_bytes()};
   fix.time_ratio = 1.25;
   return fix;
 }
@@ -64,7 +64,7 @@ PlanPage page_of(const RunPlan& run) {
   PlanPage page;
   page.title = "title";
   page.command = "snug plan";
-  page.budget = plain_budget(kGiB, "memory_budget", "0%");
+  page.budget = plain_budget(kGiB, BudgetSource::kMemoryBudget, "0%");
   page.settings.push_back({"as it is", &run, nullptr});
   return page;
 }
@@ -173,7 +173,9 @@ TEST(PlanPage, NoTextCanBecomeMarkup) {
   Fix fix = fix_of(*run);
   fix.changes.push_back({"dataset", "'a'", evil});
   PlanPage page = page_of(*run);
-  page.title = page.command = page.budget.origin = evil;
+  page.title = page.command = evil;
+  page.budget.source = BudgetSource::kCard;
+  page.budget.card_name = evil;
   page.settings.push_back({evil, run.get(), &fix});
   const std::string html = plan_page(page);
   EXPECT_EQ(count_of(html, "<script"), 2U);
@@ -202,7 +204,7 @@ TEST(PlanPage, SaysTheVerdictOfEachSetting) {
   const auto run = plan_of(small_config());
   const auto verdict_at = [&](std::int64_t budget) {
     PlanPage page = page_of(*run);
-    page.budget = plain_budget(budget, "memory_budget", "0%");
+    page.budget = plain_budget(budget, BudgetSource::kMemoryBudget, "0%");
     return data_of(plan_page(page))["settings"][0]["verdict"].get<std::string>();
   };
   EXPECT_EQ(verdict_at(run->total_bytes() - 1), "no");
@@ -213,7 +215,7 @@ TEST(PlanPage, SaysTheVerdictOfEachSetting) {
 TEST(PlanPage, WithoutScriptsTheVerdictIsStillThere) {
   const auto run = plan_of(small_config());
   PlanPage page = page_of(*run);
-  page.budget = plain_budget(kMiB, "memory_budget", "0%");
+  page.budget = plain_budget(kMiB, BudgetSource::kMemoryBudget, "0%");
   EXPECT_EQ(between(plan_page(page), "<noscript><p>", "</p>"),
             fmt::format("title: does not fit. Needs {}, 1.00 MiB may be used. The picture needs "
                         "JavaScript.",

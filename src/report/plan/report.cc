@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "plan/liveness.h"
+#include "report/plan/budget_text.h"
 #include "report/plan/fix_table.h"
 #include "report/shell_command.h"
 #include "report/text.h"
@@ -17,27 +18,6 @@ constexpr int kBarCells = 30;
 constexpr std::size_t kLargestShown = 6;
 
 const PlanStep& peak_of(const RunPlan& run) { return run.plan.steps[run.plan.peak_step]; }
-
-// "(11.63 GiB less 0.50 for a display and 0.28 to 0.51 for CUDA's context)"
-std::string budget_parts(const Budget& budget) {
-  const auto gib = [](std::int64_t bytes) {
-    return fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(kGiB));
-  };
-  std::vector<std::string> parts;
-  if (budget.display_bytes > 0) parts.push_back(gib(budget.display_bytes) + " for a display");
-  if (budget.context.high_bytes > 0) {
-    parts.push_back(fmt::format("{} for CUDA's context ({} to {})", gib(budget.context.high_bytes),
-                                gib(budget.context.low_bytes), gib(budget.context.high_bytes)));
-  }
-  const std::string headroom =
-      budget.headroom_bytes > 0
-          ? fmt::format("  {} GiB of it stay free as headroom\n", gib(budget.headroom_bytes))
-          : "";
-  if (parts.empty()) return headroom;
-  const std::int64_t whole = budget.usable_bytes + budget.headroom_bytes + budget.display_bytes +
-                             budget.context.high_bytes;
-  return fmt::format("  {} GiB less {}\n{}", gib(whole), fmt::join(parts, ", "), headroom);
-}
 
 std::string verdict(const PlanReportInput& in) {
   std::string need = format_bytes(in.training.total_bytes());
@@ -53,12 +33,11 @@ std::string verdict(const PlanReportInput& in) {
   if (verdict == Verdict::kBarelyFits) paint_code = "1;33";
   if (verdict == Verdict::kDoesNotFit) words = "Does not fit.";
   if (verdict == Verdict::kDoesNotFit) paint_code = "1;31";
+  const bool is_asked_for = in.budget.source == BudgetSource::kMemoryBudget;
   const std::string budget =
-      in.card != nullptr && in.budget.origin != "memory_budget"
+      in.card != nullptr && !is_asked_for
           ? fmt::format("the {} has {} to give", in.card->name, have)
-          : fmt::format(
-                "{} is {}", have,
-                in.budget.origin == "memory_budget" ? "the memory_budget" : in.budget.origin);
+          : fmt::format("{} is {}{}", have, is_asked_for ? "the " : "", budget_origin(in.budget));
   return fmt::format("  {}  Needs {}, {}\n{}", painted(in.color, paint_code, words), need, budget,
                      budget_parts(in.budget));
 }
@@ -75,8 +54,8 @@ std::string subject(const PlanReportInput& in) {
       "  effective batch {} ({} × {})\n  vocabulary {} ({})\n",
       static_cast<double>(m.reported_parameter_count()) / 1e6, m.n_layer,
       m.n_layer == 1 ? "layer" : "layers", m.n_embd, c.batch_size, c.block_size,
-      name_of(compute_dtype(in.training)), c.batch_size * c.gradient_accumulation_steps,
-      c.batch_size, c.gradient_accumulation_steps, m.vocab_size, in.vocabulary_origin);
+      name_of(compute_dtype(in.training)), effective_batch_of(c), c.batch_size,
+      c.gradient_accumulation_steps, m.vocab_size, in.vocabulary_origin);
 }
 
 std::string loss_note(const RunPlan& run) {
@@ -95,12 +74,12 @@ std::string role_rows(const PlanReportInput& in) {
   const RunPlan& run = in.training;
   const RoleBytes& roles = peak_of(run).by_role;
   const std::int64_t gaps = run.plan.arena_bytes - run.plan.lower_bound_bytes;
-  const std::int64_t most =
+  const std::int64_t largest =
       std::max(*std::max_element(roles.begin(), roles.end()), run.overhead_bytes);
   std::string text;
   const auto row = [&](std::string_view name, std::int64_t bytes, const std::string& note) {
     std::string line = fmt::format("  {:<18} {:>12}  {}{}", name, format_bytes(bytes),
-                                   bar(bytes, most, kBarCells), note);
+                                   bar(bytes, largest, kBarCells), note);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   };
@@ -199,7 +178,7 @@ std::string time_rows(const PlanReportInput& in) {
   return text + "\n";
 }
 
-// `snug train` with the command line again, but for the keys that are set anew after it.
+// `snug train` with the same command line, except that the keys of `set_anew` are replaced by it.
 std::vector<std::string> train_command(const std::vector<std::string>& arguments,
                                        const std::vector<std::string>& set_anew) {
   std::vector<std::string> words = {"snug", "train"};

@@ -1,0 +1,45 @@
+#include "fit/plan_cost.h"
+
+namespace snug {
+namespace {
+
+double seconds_per_token(const Config& config, double iteration_seconds) {
+  return iteration_seconds / static_cast<double>(effective_batch_of(config) * config.block_size);
+}
+
+Cost cost_of(const RunPlan& run) {
+  Cost cost;
+  cost.need = {run.total_bytes(), run.total_bytes()};
+  cost.parameters = run.model.parameter_count();
+  cost.reported_parameters = run.model.reported_parameter_count();
+  return cost;
+}
+
+}  // namespace
+
+PlanCost::PlanCost(const Planner& planner, const LoadedConfig& loaded)
+    : planner_(planner), loaded_(loaded) {
+  const auto run = planner.plan(loaded.values);
+  iteration_seconds_now_ = iteration_seconds(*run, loaded.values, planner.rates());
+  now_ = cost_of(*run);
+}
+
+Cost PlanCost::cost(const Config& after) const {
+  const auto run = planner_.plan(after);
+  const double seconds = iteration_seconds(*run, after, planner_.rates());
+  const double now = seconds_per_token(loaded_.values, iteration_seconds_now_);
+  Cost cost = cost_of(*run);
+  cost.time_ratio = now > 0 ? seconds_per_token(after, seconds) / now : 1;
+  return cost;
+}
+
+std::vector<Change> PlanCost::changes(const Config& after) const {
+  return changes_to(loaded_, after);
+}
+
+Preference PlanCost::preference(const Fix& fix) const {
+  const int tier = 2 * static_cast<int>(fix.effect) + (fix.helps() ? 0 : 1);
+  return {tier, fix.fits ? fix.time_ratio : 0.0, fix.total_bytes()};
+}
+
+}  // namespace snug

@@ -1,0 +1,174 @@
+#include "train/fit_story.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+#include "config/fields.h"
+#include "report/plan/fix_text.h"
+
+namespace snug {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kLater = "at iteration ";
+
+// In the order of FitOutcome::Kind.
+constexpr std::string_view kOutcomes[] = {"fits_as_it_is", "nothing_fits", "changed",
+                                          "changed_in_vain"};
+
+struct FitRecord {
+  std::int64_t iteration = 0;  // done when it was fitted
+  bool resumed = false;        // the run went on from a checkpoint
+  FitOutcome outcome;
+};
+
+std::vector<std::string> keys_of(const std::vector<Change>& changes) {
+  std::vector<std::string> keys;
+  for (const Change& change : changes) keys.push_back(change.key);
+  return keys;
+}
+
+Json record_json(const FitOutcome& outcome, std::int64_t iteration, bool resumed) {
+  Json record = {{"iteration", iteration},
+                 {"resumed", resumed},
+                 {"outcome", kOutcomes[static_cast<std::size_t>(outcome.kind)]},
+                 {"usable_bytes", outcome.usable_bytes}};
+  if (!outcome.has_changed()) return record;
+  const Fix& fix = outcome.fix;
+  Json before = Json::parse(config_to_json(outcome.before));
+  Json after = Json::parse(config_to_json(fix.config));
+  for (const Field& field : all_fields()) {
+    const std::string key(field.key);
+    if (before.at(key) != after.at(key)) continue;
+    before.erase(key);
+    after.erase(key);
+  }
+  record.update({{"for_speed", outcome.for_speed},
+                 {"kind", name_of(fix.kind)},
+                 {"effect", name_of(fix.effect)},
+                 {"set", keys_of(fix.changes)},
+                 {"before", std::move(before)},
+                 {"after", std::move(after)},
+                 {"total_bytes", fix.total_bytes()},
+                 {"saved_bytes", fix.saved_bytes},
+                 {"time_ratio", fix.time_ratio}});
+  return record;
+}
+
+template <typename Enum>
+Enum named(const Json& name, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (name_of(static_cast<Enum>(i)) == name.get<std::string>()) return static_cast<Enum>(i);
+  }
+  throw DataError(fmt::format("state.json: \"fits\" has an unknown {}", name.dump()));
+}
+
+FitOutcome::Kind outcome_named(const Json& name) {
+  for (std::size_t i = 0; i < std::size(kOutcomes); ++i) {
+    if (name == kOutcomes[i]) return static_cast<FitOutcome::Kind>(i);
+  }
+  throw DataError(fmt::format("state.json: \"fits\" has an unknown outcome {}", name.dump()));
+}
+
+Config with_values(Json config, const Json& values) {
+  config.update(values);
+  return config_from_json(config.dump());
+}
+
+// `config`: any of the run's, for what no fit changes.
+FitRecord parse_record(const Json& json, const Json& config) {
+  FitRecord record;
+  record.iteration = json.at("iteration").get<std::int64_t>();
+  record.resumed = json.at("resumed").get<bool>();
+  FitOutcome& outcome = record.outcome;
+  outcome.kind = outcome_named(json.at("outcome"));
+  outcome.usable_bytes = json.at("usable_bytes").get<std::int64_t>();
+  if (!outcome.has_changed()) return record;
+  outcome.for_speed = json.at("for_speed").get<bool>();
+  outcome.before = with_values(config, json.at("before"));
+  Fix& fix = outcome.fix;
+  fix.kind = named<FixKind>(json.at("kind"), kFixKindCount);
+  fix.effect = named<Effect>(json.at("effect"), kEffectCount);
+  fix.config = with_values(config, json.at("after"));
+  for (const std::string& key : json.at("set").get<std::vector<std::string>>()) {
+    const Field* const field = find_field(key);
+    if (field == nullptr) continue;  // of another version
+    fix.changes.push_back({std::string(field->key),
+                           python_repr(field_value(outcome.before, *field)),
+                           python_repr(field_value(fix.config, *field))});
+  }
+  fix.need.low_bytes = fix.need.high_bytes = json.at("total_bytes").get<std::int64_t>();
+  fix.saved_bytes = json.at("saved_bytes").get<std::int64_t>();
+  fix.time_ratio = json.at("time_ratio").get<double>();
+  return record;
+}
+
+std::vector<FitRecord> records_of(const TrainingState& state) {
+  std::vector<FitRecord> records;
+  try {
+    const Json config = Json::parse(state.config_json);
+    for (const Json& record : Json::parse(state.fits_json)) {
+      records.push_back(parse_record(record, config));
+    }
+  } catch (const Json::exception& error) {
+    throw DataError(fmt::format("state.json: \"fits\" is not what Snug writes: {}", error.what()));
+  }
+  return records;
+}
+
+std::string later_line(std::int64_t iteration, const FitOutcome& outcome) {
+  return fmt::format("{}{}, {}", kLater, iteration, fit_changes_line(outcome));
+}
+
+// What an older Snug stored as texts: the lines of the first fit, then of each later one
+// "at iteration 40, fit: batch_size 24 -> 8".
+std::string_view changes_in_text(std::string_view line) {
+  const std::size_t at = line.find("fit: ");
+  return at == std::string_view::npos ? line : line.substr(at);
+}
+
+// Did the last fit change the same in the same way?
+bool is_known(const TrainingState& state, const FitOutcome& outcome) {
+  const std::string now = fit_changes_line(outcome);
+  const std::vector<FitRecord> records = records_of(state);
+  if (!records.empty()) {
+    const FitOutcome& last = records.back().outcome;
+    return last.has_changed() && fit_changes_line(last) == now;
+  }
+  return !state.fit_texts.empty() && changes_in_text(state.fit_texts.back()) == now;
+}
+
+}  // namespace
+
+void remember_fit(TrainingState& state, const FitOutcome& outcome, bool resumed) {
+  if (resumed && (!outcome.has_changed() || is_known(state, outcome))) return;
+  Json fits = resumed ? Json::parse(state.fits_json) : Json::array();
+  fits.push_back(record_json(outcome, state.iteration, resumed));
+  state.fits_json = fits.dump();
+}
+
+std::vector<std::string> fit_story(const TrainingState& state) {
+  constexpr std::string_view kAtStart = "when this run started, ";
+  std::vector<std::string> lines;
+  for (const std::string& text : state.fit_texts) {
+    lines.push_back(fmt::format("{}{}", text.starts_with(kLater) ? "" : kAtStart, text));
+  }
+  for (const FitRecord& record : records_of(state)) {
+    if (record.resumed) {
+      lines.push_back(later_line(record.iteration, record.outcome));
+      continue;
+    }
+    for (const std::string& line : fit_lines(record.outcome, false)) {
+      lines.push_back(fmt::format("{}{}", kAtStart, line));
+    }
+  }
+  return lines;
+}
+
+}  // namespace snug

@@ -1,0 +1,126 @@
+#include "train/fit_story.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "fit/fit_testing.h"
+#include "fit/fixes.h"
+#include "report/plan/fix_text.h"
+
+namespace snug {
+namespace {
+
+using Json = nlohmann::json;
+using Lines = std::vector<std::string>;
+
+class FitStory : public testing::Test {
+ protected:
+  // What --fit does where `share` of the need may be used.
+  FitOutcome fit(double share, const std::vector<std::string>& more = {}) {
+    LoadedConfig loaded = small_loaded(more);
+    const auto total = static_cast<double>(planner_.plan(loaded.values)->total_bytes());
+    const Budget budget =
+        plain_budget(static_cast<std::int64_t>(share * total), BudgetSource::kMemoryBudget, "0%");
+    const FitOutcome outcome =
+        apply_fix(loaded, find_fixes(planner_, loaded, budget), budget.usable_bytes);
+    state_.config_json = config_to_json(loaded.values);
+    return outcome;
+  }
+  static Lines at_start(const Lines& lines) {
+    Lines told;
+    for (const std::string& line : lines) told.push_back("when this run started, " + line);
+    return told;
+  }
+
+  PretendTarget target_;
+  Planner planner_{target_, 101, pretend_rates()};
+  TrainingState state_;
+};
+
+TEST_F(FitStory, TellsEveryOutcomeAsItWasSaid) {
+  for (const double share : {0.001, 0.3, 0.7, 50.0}) {
+    for (const std::vector<std::string>& more : {std::vector<std::string>{},
+                                                 {"--dtype=float32"},
+                                                 {"--eval_batch_size=40"},
+                                                 {"--safest=True"},
+                                                 {"--optimizer_dtype=float32"}}) {
+      const FitOutcome outcome = fit(share, more);
+      remember_fit(state_, outcome, false);
+      EXPECT_EQ(fit_story(state_), at_start(fit_lines(outcome, false))) << state_.fits_json;
+    }
+  }
+}
+
+TEST_F(FitStory, IsData) {
+  const FitOutcome outcome = fit(0.7);
+  ASSERT_EQ(outcome.kind, FitOutcome::Kind::kChanged);
+  remember_fit(state_, outcome, false);
+  const Json fits = Json::parse(state_.fits_json);
+  ASSERT_EQ(fits.size(), 1U);
+  EXPECT_EQ(fits[0].at("outcome"), "changed");
+  EXPECT_EQ(fits[0].at("usable_bytes"), outcome.usable_bytes);
+  EXPECT_EQ(fits[0].at("set").size(), outcome.fix.changes.size());
+  for (const Json& key : fits[0].at("set")) {
+    EXPECT_NE(fits[0].at("before").at(key.get<std::string>()),
+              fits[0].at("after").at(key.get<std::string>()));
+  }
+}
+
+TEST_F(FitStory, OfLaterFitsWhatTheyChangedIfThatIsNew) {
+  const FitOutcome first = fit(0.7), second = fit(0.9);
+  ASSERT_TRUE(first.has_changed() && second.has_changed());
+  ASSERT_NE(fit_changes_line(first), fit_changes_line(second));
+  remember_fit(state_, first, false);
+  Lines story = fit_story(state_);
+  state_.iteration = 40;
+  remember_fit(state_, first, true);
+  EXPECT_EQ(fit_story(state_), story);
+  remember_fit(state_, FitOutcome{}, true);  // fits as it is
+  EXPECT_EQ(fit_story(state_), story);
+  remember_fit(state_, second, true);
+  story.push_back("at iteration 40, " + fit_changes_line(second));
+  EXPECT_EQ(fit_story(state_), story);
+  state_.iteration = 60;
+  remember_fit(state_, first, true);
+  story.push_back("at iteration 60, " + fit_changes_line(first));
+  EXPECT_EQ(fit_story(state_), story);
+}
+
+// As the first version wrote it: the first fit's lines, then what later ones changed.
+TEST_F(FitStory, ReadsTheTextsOfAnOlderSnug) {
+  const FitOutcome first = fit(0.7), second = fit(0.9);
+  state_.iteration = 40;
+  state_.fit_texts = fit_lines(first, false);
+  Lines story = at_start(fit_lines(first, false));
+  EXPECT_EQ(fit_story(state_), story);
+  remember_fit(state_, first, true);
+  EXPECT_EQ(state_.fits_json, "[]");
+  state_.fit_texts.push_back("at iteration 20, " + fit_changes_line(second));
+  story.push_back(state_.fit_texts.back());
+  EXPECT_EQ(fit_story(state_), story);
+  remember_fit(state_, second, true);
+  EXPECT_EQ(state_.fits_json, "[]");
+  remember_fit(state_, first, true);
+  story.push_back("at iteration 40, " + fit_changes_line(first));
+  EXPECT_EQ(fit_story(state_), story);
+}
+
+TEST_F(FitStory, RefusesRecordsThatMakeNoSense) {
+  remember_fit(state_, fit(0.7), false);
+  const Json good = Json::parse(state_.fits_json);
+  const std::vector<std::pair<const char*, Json>> changes = {
+      {"/0/outcome", "perhaps"}, {"/0/outcome", 3},        {"/0/kind", "magic"},
+      {"/0/effect", "none"},     {"/0/iteration", "four"}, {"/0/before", Json()},
+      {"/0/set", "all"},         {"/0/time_ratio", "x"}};
+  for (const auto& [pointer, value] : changes) {
+    Json bad = good;
+    bad[Json::json_pointer(pointer)] = value;
+    state_.fits_json = bad.dump();
+    EXPECT_THROW(fit_story(state_), Error) << pointer << " " << value;
+  }
+}
+
+}  // namespace
+}  // namespace snug
