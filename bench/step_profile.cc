@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/linear_shapes.h"
 #include "train/random_run.h"
 
 namespace {
@@ -31,24 +30,12 @@ double quantile(std::vector<double> values, double part) {
   return values[static_cast<std::size_t>(part * static_cast<double>(values.size()))];
 }
 
+// Of `row_count` of the op's rows.
 double flops_of(const Program& program, const Phase& phase, const Op& op, std::int64_t row_count) {
-  const auto rows = static_cast<double>(row_count);
-  switch (op.kind) {
-    case OpKind::kLinear:
-    case OpKind::kLinearDx:
-    case OpKind::kLinearDw: {
-      const cpu::GemmShape one = cpu::linear_shape(program, op, 1, false);
-      return 2.0 * rows * static_cast<double>(one.m * one.n * one.k);
-    }
-    case OpKind::kAttention:
-    case OpKind::kAttentionBackward: {
-      const auto C = static_cast<double>(program.tensor(op.reads[0]).shape[2]) / 3;
-      const double forward = 2.0 * rows * static_cast<double>(phase.block_size) * C;  // causal half
-      return op.kind == OpKind::kAttention ? forward : 2.5 * forward;
-    }
-    default:
-      return 0;
-  }
+  const auto index = static_cast<std::size_t>(&op - phase.ops.data());
+  const ops::Shapes shapes = shapes_of(program, phase, index);
+  return ops::work_of(op, shapes).flops * static_cast<double>(row_count) /
+         static_cast<double>(std::max<std::int64_t>(1, shapes.row_count()));
 }
 
 // `last`: what the last iteration did, the same as every other.
@@ -89,7 +76,7 @@ int main(int argc, char** argv) {
   run.executor().observe(
       [&](const Phase& phase, const Op& op, std::int64_t first, std::int64_t end) {
         stop();
-        current = fmt::format("{} {}", name_of(phase.kind), name_of(op.kind));
+        current = fmt::format("{} {}", name_of(phase.kind), ops::name_of(op));
         flops = flops_of(run.plan().program, phase, op, end - first);
         start = Clock::now();
       });

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
-#include "model/model_spec.h"
+#include "gpt2/spec.h"
 #include "program/training_program.h"
 
 namespace snug {

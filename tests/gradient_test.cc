@@ -7,6 +7,7 @@
 #include <random>
 
 #include "backend/cpu/kernels/kernel_testing.h"
+#include "gpt2/spec.h"
 #include "program_testing.h"
 
 namespace snug {

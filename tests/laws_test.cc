@@ -58,10 +58,10 @@ TEST(LawOne, OpsWriteOnlyWhatTheyDeclare) {
     const auto allow = [&](std::int64_t offset, std::int64_t bytes) {
       std::fill_n(allowed.begin() + offset, bytes, true);
     };
-    for (const TensorId id : last_op->writes) {
-      if (id == kNoTensor) continue;
+    ops::for_each_operand(*last_op, [&](std::string_view, TensorId id, ops::Access access) {
+      if (access == ops::Access::kRead) return;
       allow(plan.tensor_offset[static_cast<std::size_t>(id)], program.tensor(id).byte_count());
-    }
+    });
     const auto p = static_cast<std::size_t>(last_phase - program.phases.data());
     const auto o = static_cast<std::size_t>(last_op - last_phase->ops.data());
     const ScratchPlace& scratch = plan.scratch[p][o];

@@ -88,11 +88,11 @@ class BoundProgram {
   // Called before every op: the loss overwrites the logits that it reads, and only at the norm has
   // wte's gradient both of its shares.
   void look(const Op& op, std::int64_t row_count) {
-    if (op.kind == OpKind::kCrossEntropy) {
+    if (const auto* loss = op.as<ops::CrossEntropy>()) {
       const auto count = static_cast<std::size_t>(row_count * model_.vocab_size);
-      const std::span<float> chunk = floats(op.reads[0]).first(count);
+      const std::span<float> chunk = floats(loss->logits).first(count);
       logits_.insert(logits_.end(), chunk.begin(), chunk.end());
-    } else if (op.kind == OpKind::kGradientNorm) {
+    } else if (op.is<ops::GradientNorm>()) {
       gradients_.clear();
       for (const TensorId id : program_.gradients) {
         gradients_.emplace_back(floats(id).begin(), floats(id).end());

@@ -31,13 +31,14 @@ constexpr double kLow = 0.87, kHigh = 1.15;
 
 // What the ops of one kind did and took together.
 struct Sample {
-  Work work{0, 0, 0};
+  ops::Work work{0, 0, 0};
   double seconds = 0;
 };
-using Samples = std::array<Sample, 2 * Rates::kKinds>;
+using Samples = std::array<Sample, 2 * ops::kOpKindCount>;
 
-Sample& sample_of(Samples& samples, const Op& op) {
-  return samples[2 * static_cast<std::size_t>(op.kind) + (op.chunk_rows > 0 ? 1 : 0)];
+Sample& sample_of(Samples& samples, const Phase& phase, const Op& op) {
+  const bool in_loop = phase.loop_of(static_cast<std::size_t>(&op - phase.ops.data())) != nullptr;
+  return samples[Rates::index(op.kind(), in_loop)];
 }
 
 std::unique_ptr<RunPlan> one_block_run(const Config& config, std::int64_t vocab_size,
@@ -59,15 +60,17 @@ std::unique_ptr<RunPlan> one_block_run(const Config& config, std::int64_t vocab_
 // One iteration, each op's time added to its kind's sample.
 void run_timed(const RunPlan& run, cpu::CpuExecutor& executor, const StepContext& context,
                Samples& samples) {
+  const Phase* phase = nullptr;
   const Op* current = nullptr;
   Clock::time_point start;
   const auto stop = [&] {
     if (current == nullptr) return;
     const std::chrono::duration<double> taken = Clock::now() - start;
-    sample_of(samples, *current).seconds += taken.count();
+    sample_of(samples, *phase, *current).seconds += taken.count();
   };
-  executor.observe([&](const Phase&, const Op& op, std::int64_t, std::int64_t) {
+  executor.observe([&](const Phase& of_phase, const Op& op, std::int64_t, std::int64_t) {
     stop();
+    phase = &of_phase;
     current = &op;
     start = Clock::now();
   });
@@ -84,9 +87,9 @@ void add_work(const RunPlan& run, Samples& samples) {
   for (const PhaseKind kind :
        {PhaseKind::kBeginIteration, PhaseKind::kMicroStep, PhaseKind::kUpdate}) {
     const Phase& phase = run.program.phase(kind);
-    for (const Op& op : phase.ops) {
-      const Work work = work_of(run.program, phase, op);
-      Work& sum = sample_of(samples, op).work;
+    for (std::size_t o = 0; o < phase.ops.size(); ++o) {
+      const ops::Work work = ops::work_of(phase.ops[o], shapes_of(run.program, phase, o));
+      ops::Work& sum = sample_of(samples, phase, phase.ops[o]).work;
       sum.flops += work.flops;
       sum.bytes += work.bytes;
       sum.starts += work.starts;
@@ -154,8 +157,8 @@ Rates measure_cpu_rates(const Config& config, std::int64_t vocab_size, const cpu
                           large->program.phase(PhaseKind::kMicroStep).batch_size;
   const Samples of_small = two_points ? measure(*small, config.dropout) : of_large;
   Rates rates;
-  for (std::size_t i = 0; i < rates.ops.size(); ++i) {
-    rates.ops[i] = fit_rate(of_large[i], of_small[i]);
+  for (std::size_t i = 0; i < rates.by_kind.size(); ++i) {
+    rates.by_kind[i] = fit_rate(of_large[i], of_small[i]);
   }
   rates.low = kLow;
   rates.high = kHigh;

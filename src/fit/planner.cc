@@ -1,7 +1,7 @@
 #include "fit/planner.h"
 
+#include "gpt2/spec.h"
 #include "plan/plan.h"
-#include "program/training_program.h"
 
 namespace snug {
 namespace {
@@ -27,17 +27,11 @@ Planner::Planner(const Target& target, std::int64_t vocab_size, Rates rates)
     : target_(target), vocab_size_(vocab_size), rates_(rates) {}
 
 std::unique_ptr<RunPlan> Planner::plan(const Config& config) const {
-  auto run = std::make_unique<RunPlan>();
-  run->model = make_model_spec(config, vocab_size_);
-  run->program = build_training_program(run->model, training_shape(config), target_);
-  run->plan = make_plan(run->program);
-  run->overhead_bytes = target_.overhead_bytes(run->program);
-  return run;
+  return plan_training(config, vocab_size_, target_);
 }
 
 std::int64_t Planner::least_bytes(const Config& config) const {
-  const ModelSpec model = make_model_spec(config, vocab_size_);
-  const Program program = build_training_program(model, training_shape(config), target_);
+  const Program program = training_program(config, vocab_size_, target_);
   return checked_add(most_live_bytes(program), target_.overhead_bytes(program));
 }
 
@@ -50,9 +44,7 @@ DType Planner::compute_dtype(const Config& config) const {
 }
 
 double Planner::iteration_seconds(const Config& config) const {
-  const ModelSpec model = make_model_spec(config, vocab_size_);
-  return iteration_of(build_training_program(model, training_shape(config), target_), config,
-                      rates_);
+  return iteration_of(training_program(config, vocab_size_, target_), config, rates_);
 }
 
 double iteration_seconds(const RunPlan& run, const Config& config, const Rates& rates) {

@@ -7,6 +7,7 @@
 #include "config/config.h"
 #include "fit/rates.h"
 #include "plan/run_plan.h"
+#include "program/target.h"
 
 namespace snug {
 

@@ -10,17 +10,8 @@
 
 namespace snug {
 
-// What an op does, from the shapes of its tensors.
-struct Work {
-  double flops = 0;           // of products and attention; elementwise arithmetic counts as traffic
-  double bytes = 0;           // tensors read and written once each
-  double starts = 1;          // the loss head's ops start once per chunk
-  DType dtype = DType::kF32;  // of the arithmetic
-};
-Work work_of(const Program& program, const Phase& phase, const Op& op);
-
-// Ops that run alike: one row of rates per OpKind, and apart from them the loss head's, whose
-// products are far wider.
+// Ops that run alike: one row of rates per kind of op, and one for the same op in a loop over row
+// chunks, since the loss head's products are far wider.
 struct OpRate {
   double start_seconds = 0;
   double seconds_per_byte = 0;
@@ -34,21 +25,25 @@ struct OpRate {
 };
 
 struct Rates {
-  static constexpr std::size_t kKinds = static_cast<std::size_t>(OpKind::kCheckpointRead) + 1;
-
-  std::array<OpRate, 2 * kKinds> ops{};
+  std::array<OpRate, 2 * ops::kOpKindCount> by_kind{};
   // A prediction p stands for the range from p * low to p * high.
   double low = 1, high = 1;
 
-  OpRate& at(OpKind kind, bool in_loss_head) {
-    return ops[2 * static_cast<std::size_t>(kind) + (in_loss_head ? 1 : 0)];
+  static std::size_t index(ops::OpKind kind, bool in_loop) { return 2 * kind + (in_loop ? 1 : 0); }
+  OpRate& at(ops::OpKind kind, bool in_loop) { return by_kind[index(kind, in_loop)]; }
+  const OpRate& at(ops::OpKind kind, bool in_loop) const { return by_kind[index(kind, in_loop)]; }
+  template <class Definition>
+  OpRate& of(bool in_loop = false) {
+    return at(ops::kind_of<Definition>(), in_loop);
   }
-  const OpRate& at(OpKind kind, bool in_loss_head) const {
-    return ops[2 * static_cast<std::size_t>(kind) + (in_loss_head ? 1 : 0)];
+  template <class Definition>
+  const OpRate& of(bool in_loop = false) const {
+    return at(ops::kind_of<Definition>(), in_loop);
   }
 };
 
-double op_seconds(const Rates& rates, const Op& op, const Work& work);
+// Of op number `op` of the phase, in all its rows.
+double op_seconds(const Rates& rates, const Program& program, const Phase& phase, std::size_t op);
 double phase_seconds(const Rates& rates, const Program& program, const Phase& phase);
 
 // From a card's figures, with the shares of them that well-made kernels reach.

@@ -1,5 +1,5 @@
-// ModelSpec: what a GPT consists of, parameter by parameter, under nanoGPT's names. It knows
-// nothing of batches, phases or devices.
+// ModelSpec: what a model consists of, parameter by parameter, and the family that emits its ops.
+// It knows nothing of batches, phases or devices.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,10 @@ struct ParameterSpec {
   double init_std;  // kNormal only
 };
 
+class Network;  // program/network.h
+
 struct ModelSpec : GptSizes {
+  const Network* network = nullptr;  // of the family; lives as long as the program
   std::vector<ParameterSpec>
       parameters;  // in nanoGPT's order; lm_head is tied to wte and not listed
 
@@ -29,9 +32,6 @@ struct ModelSpec : GptSizes {
   // What nanoGPT prints: without the position embedding.
   std::int64_t reported_parameter_count() const;
 };
-
-ModelSpec make_model_spec(const GptSizes& sizes);
-ModelSpec make_model_spec(GptSizes sizes, std::int64_t vocab_size);
 
 // nanoGPT's estimate of floating-point operations per token, forward and backward.
 double flops_per_token(const ModelSpec& model, std::int64_t block_size);

@@ -62,8 +62,8 @@ class LivenessPass {
     for (std::size_t o = 0; o < phase.ops.size(); ++o, ++step) {
       const Op& op = phase.ops[o];
       const Span alive = span_of(phase, o, step);
-      for (const TensorId id : op.reads) touch(id, p, alive, op);
-      for (const TensorId id : op.writes) touch(id, p, alive, op);
+      ops::for_each_operand(
+          op, [&](std::string_view, TensorId id, ops::Access) { touch(id, p, alive, op); });
       if (op.scratch_bytes > 0) {
         scratch_.push_back({align_up(op.scratch_bytes, kTensorAlignment), step, step,
                             Role::kWorkspace, kNoTensor, p, static_cast<std::int32_t>(o)});
@@ -73,20 +73,16 @@ class LivenessPass {
 
   // The steps for which an op's tensors are needed: its own, or all of the loop that it is part of.
   static Span span_of(const Phase& phase, std::size_t o, std::int32_t step) {
-    const std::int64_t chunk = phase.ops[o].chunk_rows;
-    std::size_t first = o, last = o;
-    while (chunk > 0 && first > 0 && phase.ops[first - 1].chunk_rows == chunk) --first;
-    while (chunk > 0 && last + 1 < phase.ops.size() && phase.ops[last + 1].chunk_rows == chunk) {
-      ++last;
-    }
     Span span;
-    span.include(step - static_cast<std::int32_t>(o - first),
-                 step + static_cast<std::int32_t>(last - o));
+    span.include(step, step);
+    if (const RowLoop* loop = phase.loop_of(o)) {
+      span.include(step - static_cast<std::int32_t>(o - loop->first_op),
+                   step + static_cast<std::int32_t>(loop->end_op - 1 - o));
+    }
     return span;
   }
 
   void touch(TensorId id, std::int32_t p, const Span& alive, const Op& op) {
-    if (id == kNoTensor) return;
     const Tensor& tensor = program_.tensor(id);
     Span& span = spans_[static_cast<std::size_t>(id)];
     const bool in_iteration = program_.phases[static_cast<std::size_t>(p)].in_iteration;

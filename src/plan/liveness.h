@@ -18,8 +18,8 @@ struct Block {
   std::int32_t phase, op;  // scratch only
 };
 
-// Steps are numbered through all ops of all phases. What an op of the loss head's loop touches is
-// alive for the whole loop. Tensors that nothing touches get no block.
+// Steps are numbered through all ops of all phases. What an op of a loop touches is alive
+// for the whole loop. Tensors that nothing touches get no block.
 // Throws InternalError when an op of another phase touches a Lifetime::kOps or kPhase tensor.
 std::vector<Block> live_blocks(const Program& program);
 

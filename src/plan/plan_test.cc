@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "gpt2/spec.h"
 #include "program/sampling_program.h"
 #include "program/training_program.h"
 
@@ -15,8 +16,8 @@ namespace {
 // Scratch of a made-up backend: enough to see that the plan books it.
 class FakeTarget : public Target {
  public:
-  std::int64_t scratch_bytes(const Program&, const Phase&, const Op& op) const override {
-    return op.kind == OpKind::kAttention || op.kind == OpKind::kLinear ? 10000 : 0;
+  std::int64_t scratch_bytes(const Op& op, const ops::Shapes&) const override {
+    return op.is<ops::Attention>() || op.is<ops::Linear>() ? 10000 : 0;
   }
   std::int64_t overhead_bytes(const Program&) const override { return 0; }
   DType compute_dtype(DType wanted) const override { return wanted; }
@@ -210,12 +211,13 @@ Program random_program(std::uint32_t seed) {
                                  static_cast<Role>(below(kRoleCount)),
                                  lifetime});
       const auto id = static_cast<TensorId>(program.tensors.size() - 1);
-      Op op{OpKind::kZero, "op", {}, {id}};
+      ops::Cast cast;  // any op with lists of operands
+      cast.copies.ids = {id};
       for (std::size_t r = below(4); r > 0; --r) {
-        op.reads.push_back(static_cast<TensorId>(first + below(program.tensors.size() - first)));
+        cast.weights.ids.push_back(
+            static_cast<TensorId>(first + below(program.tensors.size() - first)));
       }
-      op.scratch_bytes = static_cast<std::int64_t>(below(3) * below(3000));
-      phase.ops.push_back(op);
+      phase.ops.push_back({"op", cast, static_cast<std::int64_t>(below(3) * below(3000))});
     }
     program.phases.push_back(phase);
   }
@@ -263,9 +265,7 @@ Program program_with_scratch(const std::vector<std::array<std::int64_t, 2>>& scr
   for (const auto& [scratch, bytes] : scratch_and_tensor) {
     const auto id = static_cast<TensorId>(program.tensors.size());
     program.tensors.push_back({"t", {bytes}, DType::kU8});
-    Op op{OpKind::kZero, "op", {}, {id}};
-    op.scratch_bytes = scratch;
-    phase.ops.push_back(op);
+    phase.ops.push_back({"op", ops::Zero{.tensors = {{id}}}, scratch});
   }
   program.phases = {phase, without_ops};
   return program;
@@ -296,7 +296,10 @@ TEST(Plan, NoByteIsSpentOnSharedScratch) {
 TEST(Plan, RefusesTensorsTouchedOutsideTheirLifetime) {
   Program program = random_program(1);
   for (Tensor& tensor : program.tensors) tensor.lifetime = Lifetime::kOps;
-  program.phases[1].ops[0].reads.push_back(program.phases[0].ops[0].writes[0]);
+  const auto cast_of = [&](std::size_t phase) -> ops::Cast& {
+    return std::get<ops::Cast>(program.phases[phase].ops[0].definition);
+  };
+  cast_of(1).weights.ids.push_back(cast_of(0).copies.ids[0]);
   EXPECT_THROW(make_plan(program), InternalError);
 }
 

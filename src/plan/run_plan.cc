@@ -1,5 +1,6 @@
 #include "plan/run_plan.h"
 
+#include "gpt2/spec.h"
 #include "program/sampling_program.h"
 #include "program/training_program.h"
 
@@ -12,6 +13,11 @@ void place(RunPlan& run, const Target& target) {
 }
 
 }  // namespace
+
+Program training_program(const Config& config, std::int64_t vocab_size, const Target& target) {
+  return build_training_program(make_model_spec(config, vocab_size), training_shape(config),
+                                target);
+}
 
 std::unique_ptr<RunPlan> plan_training(const Config& config, std::int64_t vocab_size,
                                        const Target& target) {

@@ -8,7 +8,7 @@
 #include "config/config.h"
 #include "model/model_spec.h"
 #include "plan/plan.h"
-#include "program/program.h"
+#include "program/target.h"
 
 namespace snug {
 
@@ -21,8 +21,11 @@ struct RunPlan {
   std::int64_t total_bytes() const { return plan.arena_bytes + overhead_bytes; }
 };
 
-// By pointer, because executors refer to program and plan. `config` is a resolved one; its
-// vocab_size does not count.
+// The program of a training run, not yet placed. `config` is a resolved one; its vocab_size does
+// not count, here and below.
+Program training_program(const Config& config, std::int64_t vocab_size, const Target& target);
+
+// By pointer, because executors refer to program and plan.
 std::unique_ptr<RunPlan> plan_training(const Config& config, std::int64_t vocab_size,
                                        const Target& target);
 // `window` positions are kept; `compute` is the precision that is wanted.

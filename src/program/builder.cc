@@ -22,8 +22,9 @@ ProgramBuilder::ProgramBuilder(const ModelSpec& model, const Target& target, DTy
     : model_(model), target_(target), compute_(target.compute_dtype(wanted)) {
   program_.threads = target.threads();
   for (std::size_t i = 0; i < model.parameters.size(); ++i) {
-    const std::string_view name = model.parameters[i].name;
-    parameter_index_.emplace(name.substr(kPrefix.size()), i);
+    std::string_view name = model.parameters[i].name;
+    if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
+    parameter_index_.emplace(name, i);
   }
 }
 
@@ -93,9 +94,18 @@ Phase& ProgramBuilder::begin_phase(PhaseKind kind, bool in_iteration, std::int64
   return phase();
 }
 
-void ProgramBuilder::emit(Op op) {
-  op.scratch_bytes = target_.scratch_bytes(program_, phase(), op);
-  phase().ops.push_back(std::move(op));
+void ProgramBuilder::begin_loop(std::int64_t chunk_rows, std::int64_t tile_rows) {
+  const std::size_t next = phase().ops.size();
+  phase().loops.push_back({next, next, chunk_rows, tile_rows});
+  in_loop_ = true;
+}
+
+void ProgramBuilder::emit(std::string label, ops::AnyOp definition) {
+  std::vector<Op>& ops = phase().ops;
+  ops.push_back({std::move(label), std::move(definition)});
+  if (in_loop_) phase().loops.back().end_op = ops.size();
+  Op& op = ops.back();
+  op.scratch_bytes = target_.scratch_bytes(op, shapes_of(program_, phase(), ops.size() - 1));
 }
 
 }  // namespace snug

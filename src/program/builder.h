@@ -8,6 +8,7 @@
 
 #include "model/model_spec.h"
 #include "program/program.h"
+#include "program/target.h"
 
 namespace snug {
 
@@ -42,7 +43,10 @@ class ProgramBuilder {
                      std::int64_t block_size = 0);
   Phase& phase() { return program_.phases.back(); }
   // Appends to the current phase.
-  void emit(Op op);
+  void emit(std::string label, ops::AnyOp definition);
+  // What is emitted from here to end_loop() runs chunk by chunk. Loops do not nest.
+  void begin_loop(std::int64_t chunk_rows, std::int64_t tile_rows);
+  void end_loop() { in_loop_ = false; }
 
   const Program& program() const { return program_; }
   Program take() { return std::move(program_); }
@@ -55,6 +59,7 @@ class ProgramBuilder {
   DType compute_;
   std::unordered_map<std::string_view, std::size_t> parameter_index_;  // by short name
   Program program_;
+  bool in_loop_ = false;
 };
 
 }  // namespace snug

@@ -10,55 +10,34 @@ namespace {
 constexpr std::int64_t kTileRows = 256;
 constexpr std::int64_t kLossChunkBytes = 64 * kMiB;
 
-struct Head {
-  TensorId normed, mean, rstd;
+// One chunk's logits, which the whole loop uses.
+struct Chunk {
   TensorId logits;
-  std::int64_t chunk_rows, tile_rows;
+  std::int64_t tile_rows;
 };
 
-Head begin_head(ProgramBuilder& builder, TensorId stream, std::int64_t wanted_rows) {
+Chunk begin_chunks(ProgramBuilder& builder, std::int64_t wanted_rows) {
   const Phase& phase = builder.phase();
-  const ModelSpec& model = builder.model();
-  const std::int64_t B = phase.batch_size, T = phase.block_size;
-  Head head;
-  head.mean = builder.statistic("ln_f.mean", {B, T});
-  head.rstd = builder.statistic("ln_f.rstd", {B, T});
-  head.normed = builder.activation("ln_f.out", {B, T, model.n_embd});
-  head.tile_rows = loss_tile_rows(T);
-  head.chunk_rows = loss_chunk_rows(B, T, model.vocab_size, wanted_rows, builder.compute());
-  head.logits = builder.activation("logits", {head.chunk_rows, model.vocab_size}, Role::kLossHead);
-  builder.emit({OpKind::kLayerNorm,
-                "ln_f",
-                {stream, builder.weight("ln_f.weight"), builder.weight("ln_f.bias")},
-                {head.normed, head.mean, head.rstd}});
-  return head;
+  const std::int64_t T = phase.block_size, V = builder.model().vocab_size;
+  const std::int64_t rows = loss_chunk_rows(phase.batch_size, T, V, wanted_rows, builder.compute());
+  const std::int64_t tile_rows = loss_tile_rows(T);
+  const TensorId logits = builder.activation("logits", {rows, V}, Role::kLossHead);
+  builder.begin_loop(rows, tile_rows);
+  return {logits, tile_rows};
 }
 
-// The body of the loop over chunks: their losses and, if wanted, what they add to both gradients.
-Head emit_chunks(ProgramBuilder& builder, TensorId stream, std::int64_t wanted_rows,
-                 bool want_gradient) {
-  const Head head = begin_head(builder, stream, wanted_rows);
-  const TensorId wte = builder.weight("wte.weight");
-  const TensorId targets = builder.phase().targets, losses = builder.phase().losses;
-  const auto emit = [&](Op op) {
-    op.chunk_rows = head.chunk_rows;
-    op.tile_rows = head.tile_rows;
-    builder.emit(std::move(op));
-  };
-  emit({OpKind::kLinear, "lm_head", {head.normed, wte, kNoTensor}, {head.logits}});
-  emit({OpKind::kCrossEntropy,
-        "loss",
-        {head.logits, targets},
-        {losses, want_gradient ? head.logits : kNoTensor}});
-  if (!want_gradient) return head;
-  const TensorId dwte = builder.gradient("wte.weight");
-  emit({OpKind::kLinearDw,
-        "lm_head backward dW",
-        {head.logits, head.normed, dwte},
-        {dwte, kNoTensor}});
-  // The rows' norm output has served: its gradient takes its place.
-  emit({OpKind::kLinearDx, "lm_head backward dX", {head.logits, wte}, {head.normed}});
-  return head;
+void emit_forward(ProgramBuilder& builder, const Pass& pass, TensorId normed, const Chunk& chunk,
+                  bool want_gradient) {
+  const Phase& phase = builder.phase();
+  builder.emit("lm_head", ops::Linear{.x = normed,
+                                      .weight = pass.head_weight(),
+                                      .bias = kNoTensor,
+                                      .y = chunk.logits,
+                                      .tile_rows = chunk.tile_rows});
+  builder.emit("loss", ops::CrossEntropy{.logits = chunk.logits,
+                                         .targets = phase.targets,
+                                         .losses = phase.losses,
+                                         .gradient = want_gradient ? chunk.logits : kNoTensor});
 }
 
 }  // namespace
@@ -72,22 +51,27 @@ std::int64_t loss_chunk_rows(std::int64_t batch_size, std::int64_t block_size,
   return std::min(checked_mul(batch_size, block_size), std::max(tile, wanted_rows / tile * tile));
 }
 
-void emit_loss(ProgramBuilder& builder, TensorId stream, std::int64_t wanted_rows) {
-  emit_chunks(builder, stream, wanted_rows, false);
+void emit_loss(ProgramBuilder& builder, const Pass& pass, TensorId normed,
+               std::int64_t wanted_rows) {
+  emit_forward(builder, pass, normed, begin_chunks(builder, wanted_rows), false);
+  builder.end_loop();
 }
 
-TensorId emit_loss_and_gradient(ProgramBuilder& builder, TensorId stream,
-                                std::int64_t wanted_rows) {
-  const Head head = emit_chunks(builder, stream, wanted_rows, true);
-  const Phase& phase = builder.phase();
-  const TensorId dstream =
-      builder.activation("dstream", {phase.batch_size, phase.block_size, builder.model().n_embd});
-  builder.emit({OpKind::kZero, "dstream", {}, {dstream}});
-  builder.emit({OpKind::kLayerNormBackward,
-                "ln_f backward",
-                {head.normed, stream, builder.weight("ln_f.weight"), head.mean, head.rstd, dstream},
-                {dstream, builder.gradient("ln_f.weight"), builder.gradient("ln_f.bias")}});
-  return dstream;
+void emit_loss_and_gradient(ProgramBuilder& builder, const Pass& pass, TensorId normed,
+                            std::int64_t wanted_rows) {
+  const Chunk chunk = begin_chunks(builder, wanted_rows);
+  emit_forward(builder, pass, normed, chunk, true);
+  builder.emit("lm_head backward dW", ops::LinearDw{.dy = chunk.logits,
+                                                    .x = normed,
+                                                    .dweight = pass.head_weight_gradient(),
+                                                    .dbias = kNoTensor,
+                                                    .tile_rows = chunk.tile_rows});
+  // The rows' norm output has served: its gradient takes its place.
+  builder.emit("lm_head backward dX", ops::LinearDx{.dy = chunk.logits,
+                                                    .weight = pass.head_weight(),
+                                                    .dx = normed,
+                                                    .tile_rows = chunk.tile_rows});
+  builder.end_loop();
 }
 
 }  // namespace snug

@@ -2,29 +2,23 @@
 
 #include <algorithm>
 
-#include "program/block.h"
 #include "program/loss_head.h"
+#include "program/network.h"
 
 namespace snug {
 namespace {
 
-using Mode = BlockEmitter::Mode;
-
 // The token embedding's gradient, kept apart from the loss head's share of the same weight: the two
 // reach a sequence at different times, and adding both into one tensor would make the order of its
 // sums depend on the micro-batch. It holds a row per token that the iteration can have seen.
-struct EmbedRows {
-  TensorId rows, slot, row_token, row_count;
-};
-
-EmbedRows add_embed_rows(ProgramBuilder& builder, const TrainingShape& shape) {
+ops::EmbedRows add_embed_rows(ProgramBuilder& builder, const TrainingShape& shape) {
   const ModelSpec& model = builder.model();
   const std::int64_t tokens = checked_mul(shape.sequences_per_iteration(), shape.block_size);
   const std::int64_t capacity = std::min(model.vocab_size, tokens);
   const auto add = [&](const char* name, Shape extent, DType dtype) {
     return builder.add({name, extent, dtype, Role::kGradients, Lifetime::kIteration});
   };
-  EmbedRows embed;
+  ops::EmbedRows embed;
   embed.rows = add("wte.embedding_rows.grad", {capacity, model.n_embd}, DType::kF32);
   embed.slot = add("wte.embedding_rows.slot", {model.vocab_size}, DType::kI32);
   embed.row_token = add("wte.embedding_rows.token", {capacity}, DType::kI32);
@@ -44,89 +38,72 @@ void add_batch_io(ProgramBuilder& builder) {
   phase.losses = add_io(builder, "losses", extent, DType::kF32);
 }
 
-TensorId emit_embed(ProgramBuilder& builder, bool training) {
-  const Phase& phase = builder.phase();
-  const ModelSpec& model = builder.model();
-  const TensorId x =
-      builder.activation("embedding", {phase.batch_size, phase.block_size, model.n_embd});
-  Op op{OpKind::kEmbed,
-        "embedding",
-        {phase.tokens, builder.weight("wte.weight"), builder.weight("wpe.weight")},
-        {x}};
-  if (training) op.dropout_site = dropout_site(model, model.n_layer, 0);
-  builder.emit(std::move(op));
-  return x;
-}
-
 void emit_evaluate(ProgramBuilder& builder, const TrainingShape& shape) {
+  const ModelSpec& model = builder.model();
   builder.begin_phase(PhaseKind::kEvaluate, false, shape.eval_batch_size, shape.eval_block_size);
   add_batch_io(builder);
-  TensorId stream = emit_embed(builder, false);
-  for (std::int64_t layer = 0; layer < builder.model().n_layer; ++layer) {
-    stream = BlockEmitter(builder, layer, Mode::kInference).forward(stream, nullptr);
+  const auto pass = model.network->begin(builder, PassMode::kInference);
+  TensorId stream = pass->embed();
+  for (std::int64_t layer = 0; layer < model.n_layer; ++layer) {
+    stream = pass->forward(layer, stream, false);
   }
-  emit_loss(builder, stream, shape.loss_chunk);
+  emit_loss(builder, *pass, pass->final_norm(stream), shape.loss_chunk);
 }
 
-void emit_micro_step(ProgramBuilder& builder, const TrainingShape& shape, const EmbedRows& embed) {
+void emit_micro_step(ProgramBuilder& builder, const TrainingShape& shape,
+                     const ops::EmbedRows& embed) {
   const ModelSpec& model = builder.model();
   builder.begin_phase(PhaseKind::kMicroStep, true, shape.batch_size, shape.block_size);
   add_batch_io(builder);
-  TensorId stream = emit_embed(builder, true);
-  std::vector<SavedBlock> saved(static_cast<std::size_t>(model.n_layer));
+  const auto pass = model.network->begin(builder, PassMode::kTraining);
+  const bool keep_all = !shape.recompute_light;
+  const auto is_checkpointed = [&](std::int64_t layer) { return layer < shape.checkpoint_blocks; };
+  TensorId stream = pass->embed();
   for (std::int64_t layer = 0; layer < model.n_layer; ++layer) {
-    BlockEmitter block(builder, layer, Mode::kTraining);
     // What a checkpointed block keeps would be thrown away.
-    block.keep_all(!shape.recompute_light && layer >= shape.checkpoint_blocks);
-    stream = block.forward(stream, &saved[static_cast<std::size_t>(layer)]);
+    stream = pass->forward(layer, stream, keep_all && !is_checkpointed(layer));
   }
-  const TensorId dstream = emit_loss_and_gradient(builder, stream, shape.loss_chunk);
+  const TensorId normed = pass->final_norm(stream);
+  emit_loss_and_gradient(builder, *pass, normed, shape.loss_chunk);
+  const TensorId dstream = pass->final_norm_backward(normed);
   for (std::int64_t layer = model.n_layer - 1; layer >= 0; --layer) {
-    BlockEmitter block(builder, layer, Mode::kTraining);
-    block.keep_all(!shape.recompute_light);
-    SavedBlock& of_block = saved[static_cast<std::size_t>(layer)];
-    if (layer < shape.checkpoint_blocks) of_block = block.recompute(of_block.input);
-    block.backward(of_block, dstream);
+    pass->backward(layer, dstream, is_checkpointed(layer), keep_all);
   }
-  const TensorId dwpe = builder.gradient("wpe.weight");
-  Op op{OpKind::kEmbedBackward,
-        "embedding backward",
-        {builder.phase().tokens, dstream, dwpe, embed.rows, embed.slot, embed.row_token,
-         embed.row_count},
-        {dstream, dwpe, embed.rows, embed.slot, embed.row_token, embed.row_count}};
-  op.dropout_site = dropout_site(model, model.n_layer, 0);
-  builder.emit(std::move(op));
+  pass->embed_backward(dstream, embed);
 }
 
-void emit_begin(ProgramBuilder& builder, const EmbedRows& embed,
+void emit_begin(ProgramBuilder& builder, const ops::EmbedRows& embed,
                 const std::vector<TensorId>& gradients) {
   builder.begin_phase(PhaseKind::kBeginIteration, true);
-  builder.emit({OpKind::kZero, "gradients", {}, gradients});
+  builder.emit("gradients", ops::Zero{.tensors = gradients});
   builder.emit(
-      {OpKind::kResetEmbedRows, "embedding rows", {}, {embed.slot, embed.row_count, embed.rows}});
+      "embedding rows",
+      ops::ResetEmbedRows{.slot = embed.slot, .row_count = embed.row_count, .rows = embed.rows});
 }
 
 void emit_update(ProgramBuilder& builder, const Program& program, const TrainingShape& shape,
-                 const EmbedRows& embed) {
+                 const ops::EmbedRows& embed) {
   Phase& phase = builder.begin_phase(PhaseKind::kUpdate, true);
   phase.norm = add_io(builder, "gradient norm", {1}, DType::kF64);
-  const TensorId norm = phase.norm, dwte = builder.gradient("wte.weight");
-  builder.emit({OpKind::kMergeEmbedRows,
-                "embedding rows",
-                {embed.rows, embed.row_token, embed.row_count, dwte},
-                {dwte}});
-  builder.emit({OpKind::kGradientNorm, "gradient norm", program.gradients, {norm}});
+  const TensorId norm = phase.norm;
+  const TensorId dwte = builder.gradient(builder.model().network->token_embedding());
+  builder.emit("embedding rows", ops::MergeEmbedRows{.rows = embed.rows,
+                                                     .row_token = embed.row_token,
+                                                     .row_count = embed.row_count,
+                                                     .dwte = dwte});
+  builder.emit("gradient norm", ops::GradientNorm{.gradients = program.gradients, .norm = norm});
   for (std::size_t i = 0; i < program.weights.size(); ++i) {
-    const TensorId w = program.weights[i], m = program.first_moments[i],
-                   v = program.second_moments[i];
     const ParameterSpec& parameter = builder.model().parameters[i];
-    Op op{OpKind::kAdamW,
-          "AdamW " + parameter.name,
-          {w, program.gradients[i], m, v, norm},
-          {w, m, v, program.compute_weights[i] == w ? kNoTensor : program.compute_weights[i]}};
-    op.parameter_index = static_cast<std::int64_t>(i);
-    if (parameter.decays) op.weight_decay = shape.weight_decay;
-    builder.emit(std::move(op));
+    const TensorId weight = program.weights[i], copy = program.compute_weights[i];
+    builder.emit("AdamW " + parameter.name,
+                 ops::AdamW{.weight = weight,
+                            .gradient = program.gradients[i],
+                            .m = program.first_moments[i],
+                            .v = program.second_moments[i],
+                            .norm = norm,
+                            .compute_copy = copy == weight ? kNoTensor : copy,
+                            .weight_decay = parameter.decays ? shape.weight_decay : 0,
+                            .parameter_index = static_cast<std::int64_t>(i)});
   }
 }
 
@@ -139,14 +116,14 @@ std::vector<TensorId> checkpointed(const Program& program) {
 
 void emit_load(ProgramBuilder& builder, const Program& program) {
   builder.begin_phase(PhaseKind::kLoad, false);
-  builder.emit({OpKind::kCheckpointRead, "read checkpoint", {}, checkpointed(program)});
-  Op cast{OpKind::kCast, "copies for the arithmetic", {}, {}};
+  builder.emit("read checkpoint", ops::CheckpointRead{.tensors = checkpointed(program)});
+  ops::Cast cast;
   for (std::size_t i = 0; i < program.weights.size(); ++i) {
     if (program.compute_weights[i] == program.weights[i]) continue;
-    cast.reads.push_back(program.weights[i]);
-    cast.writes.push_back(program.compute_weights[i]);
+    cast.weights.ids.push_back(program.weights[i]);
+    cast.copies.ids.push_back(program.compute_weights[i]);
   }
-  if (!cast.reads.empty()) builder.emit(std::move(cast));
+  if (!cast.weights.ids.empty()) builder.emit("copies for the arithmetic", std::move(cast));
 }
 
 }  // namespace
@@ -176,12 +153,12 @@ Program build_training_program(const ModelSpec& model, const TrainingShape& shap
   emit_load(builder, program);
   emit_evaluate(builder, shape);
   if (shape.eval_only) return builder.take();
-  const EmbedRows embed = add_embed_rows(builder, shape);
+  const ops::EmbedRows embed = add_embed_rows(builder, shape);
   emit_begin(builder, embed, program.gradients);
   emit_micro_step(builder, shape, embed);
   emit_update(builder, program, shape, embed);
   builder.begin_phase(PhaseKind::kSave, false);
-  builder.emit({OpKind::kCheckpointWrite, "write checkpoint", checkpointed(program), {}});
+  builder.emit("write checkpoint", ops::CheckpointWrite{.tensors = checkpointed(program)});
   return builder.take();
 }
 

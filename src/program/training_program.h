@@ -3,7 +3,7 @@
 
 #include "config/config.h"
 #include "model/model_spec.h"
-#include "program/program.h"
+#include "program/target.h"
 
 namespace snug {
 

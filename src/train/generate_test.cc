@@ -10,6 +10,7 @@
 #include "backend/cpu/cpu_executor.h"
 #include "base/test_directory.h"
 #include "device/cpu_device.h"
+#include "gpt2/spec.h"
 
 namespace snug {
 namespace {

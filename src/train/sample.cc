@@ -11,6 +11,7 @@
 #include "data/char_tokenizer.h"
 #include "data/vocabulary.h"
 #include "device/choose.h"
+#include "gpt2/spec.h"
 #include "report/plan/refusal.h"
 #include "train/generate.h"
 #include "train/resume.h"

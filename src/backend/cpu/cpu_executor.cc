@@ -12,27 +12,18 @@
 namespace snug::cpu {
 namespace {
 
-// The tensors' own bytes, without staging.
-class ArenaBytes : public TensorBytes {
- public:
-  using Find = std::function<std::byte*(TensorId, std::int64_t offset, std::int64_t byte_count)>;
-  explicit ArenaBytes(Find find) : find_(std::move(find)) {}
-
-  std::span<const std::byte> get(TensorId id, std::int64_t offset,
-                                 std::int64_t byte_count) override {
-    return {find_(id, offset, byte_count), static_cast<std::size_t>(byte_count)};
-  }
-  void put(TensorId id, std::int64_t offset, std::int64_t byte_count, const Fill& fill) override {
-    fill({find_(id, offset, byte_count), static_cast<std::size_t>(byte_count)});
-  }
-
- private:
-  Find find_;
+struct Rows {
+  std::int64_t first, end;
 };
 
-void require_scratch(const Op& op, std::int64_t bytes) {
-  if (bytes <= op.scratch_bytes) return;
-  throw InternalError(fmt::format("'{}' needs more scratch than was planned", op.label));
+// The rows of an op outside of loops: all that are in use, or the one that the context names.
+Rows rows_of(const Op& op, const Phase& phase, const StepContext& context) {
+  const auto* linear = op.as<ops::Linear>();
+  if (linear == nullptr || !linear->row_from_context) {
+    return {0, context.sequence_count * phase.block_size};
+  }
+  const std::int64_t row = phase.block_size > 1 ? context.position : 0;
+  return {row, row + 1};
 }
 
 }  // namespace
@@ -50,36 +41,28 @@ CpuExecutor::CpuExecutor(const Program& program, const Plan& plan, const KernelT
     const std::int64_t offset = plan.tensor_offset[t];
     views_.push_back({offset < 0 ? nullptr : arena_.data() + offset, tensor.dtype, tensor.shape});
   }
-  for (const Phase& phase : program.phases) {
-    auto& of_phase = linear_calls_.emplace_back(phase.ops.size());
-    for (std::size_t o = 0; o < phase.ops.size(); ++o) {
-      const Op& op = phase.ops[o];
-      op_function(op);
-      if (!is_linear(op.kind)) continue;
-      of_phase[o] = prepare_linear(phase, op);
-    }
+  for (std::size_t p = 0; p < program.phases.size(); ++p) {
+    auto& of_phase = bound_.emplace_back();
+    for (std::size_t o = 0; o < program.phases[p].ops.size(); ++o) of_phase.push_back(bind(p, o));
   }
 }
 
-LinearCalls CpuExecutor::prepare_linear(const Phase& phase, const Op& op) {
-  const std::int64_t T = phase.block_size;
-  const int threads = threads_;
-  LinearCalls calls;
-  calls.split = is_split(op, T);
-  if (calls.split) {
-    require_scratch(op, planned_split_scratch(program_, phase, op, threads));
-    return calls;
+CpuExecutor::BoundOp CpuExecutor::bind(std::size_t phase, std::size_t op) {
+  const Phase& of_phase = program_.phases[phase];
+  const Op& what = of_phase.ops[op];
+  BoundOp bound;
+  bound.shapes = shapes_of(program_, of_phase, op);
+  const OpRow& row = row_of(what, bound.shapes);
+  const OpQuestion question{what, bound.shapes, threads_, gemms_};
+  if (row.scratch != nullptr && row.scratch(question) > what.scratch_bytes) {
+    throw InternalError(fmt::format("'{}' needs more scratch than was planned", what.label));
   }
-  calls.tiling = linear_tiling(op, T, threads);
-  std::int64_t scratch_bytes = 0;  // of one product
-  for_each_tile(0, T, T, calls.tiling.tile_rows, [&](std::int64_t row, std::int64_t rows) {
-    Gemm& gemm = gemms_.get(linear_shape(program_, op, rows, calls.tiling.one_thread));
-    gemm.prepare(calls.tiling.one_thread ? threads : 1);
-    (row == 0 ? calls.whole : calls.last) = &gemm;
-    scratch_bytes = std::max(scratch_bytes, gemm.scratch_bytes());
-  });
-  require_scratch(op, scratch_bytes * (calls.tiling.one_thread ? threads : 1));
-  return calls;
+  bound.run = row.run;
+  if (row.prepare != nullptr) bound.prepared = row.prepare(question);
+  if (const ScratchPlace& place = plan_.scratch[phase][op]; place.byte_count > 0) {
+    bound.scratch = {arena_.data() + place.offset, place.byte_count};
+  }
+  return bound;
 }
 
 TensorView CpuExecutor::view(TensorId id) const {
@@ -95,31 +78,20 @@ void CpuExecutor::run_op(std::size_t phase, std::size_t op, const StepContext& c
   const Phase& of_phase = program_.phases[phase];
   const Op& what = of_phase.ops[op];
   if (observer_) observer_(of_phase, what, first_row, end_row);
-  if (context.transfer != nullptr &&
-      (what.kind == OpKind::kCheckpointRead || what.kind == OpKind::kCheckpointWrite)) {
-    ArenaBytes bytes([this](TensorId id, std::int64_t offset, std::int64_t byte_count) {
-      return place(id, offset, byte_count);
-    });
-    (*context.transfer)(bytes);
-    return;
-  }
-  Scratch scratch;
-  if (const ScratchPlace& place = plan_.scratch[phase][op]; place.byte_count > 0) {
-    scratch = {arena_.data() + place.offset, place.byte_count};
-  }
-  op_function(what)(
-      {*this, of_phase, what, context, scratch, linear_calls_[phase][op], first_row, end_row});
+  const BoundOp& bound = bound_[phase][op];
+  bound.run({*this, what, bound.shapes, context, bound.scratch, bound.prepared.get(), threads_,
+             first_row, end_row});
 }
 
 void CpuExecutor::write(TensorId id, std::int64_t offset, std::span<const std::byte> bytes) {
-  std::memcpy(place(id, offset, std::ssize(bytes)), bytes.data(), bytes.size());
+  std::memcpy(this->bytes(id, offset, std::ssize(bytes)), bytes.data(), bytes.size());
 }
 
 void CpuExecutor::read(TensorId id, std::int64_t offset, std::span<std::byte> bytes) {
-  std::memcpy(bytes.data(), place(id, offset, std::ssize(bytes)), bytes.size());
+  std::memcpy(bytes.data(), this->bytes(id, offset, std::ssize(bytes)), bytes.size());
 }
 
-std::byte* CpuExecutor::place(TensorId id, std::int64_t offset, std::int64_t byte_count) const {
+std::byte* CpuExecutor::bytes(TensorId id, std::int64_t offset, std::int64_t byte_count) const {
   const TensorView of_tensor = view(id);
   if (offset < 0 || byte_count > of_tensor.byte_count() - offset) {
     throw InternalError(fmt::format("bytes {} to {} of '{}', which has {}", offset,
@@ -139,22 +111,18 @@ void CpuExecutor::run(const Phase& phase, const StepContext& context) {
   const auto p = static_cast<std::size_t>(&phase - program_.phases.data());
   const std::int64_t rows = context.sequence_count * phase.block_size;
   for (std::size_t o = 0; o < phase.ops.size();) {
-    const Op& op = phase.ops[o];
-    if (op.row_from_context) {
-      const std::int64_t row = phase.block_size > 1 ? context.position : 0;
-      run_op(p, o++, context, row, row + 1);
-    } else if (op.chunk_rows == 0) {
-      run_op(p, o++, context, 0, rows);
-    } else {
-      std::size_t end = o;
-      while (end < phase.ops.size() && phase.ops[end].chunk_rows == op.chunk_rows) ++end;
-      for (std::int64_t row = 0; row < rows;) {
-        const std::int64_t next = chunk_end(op, phase.block_size, row, rows);
-        for (std::size_t i = o; i < end; ++i) run_op(p, i, context, row, next);
-        row = next;
-      }
-      o = end;
+    const RowLoop* loop = phase.loop_of(o);
+    if (loop == nullptr) {
+      const auto [first, end] = rows_of(phase.ops[o], phase, context);
+      run_op(p, o++, context, first, end);
+      continue;
     }
+    for (std::int64_t row = 0; row < rows;) {
+      const std::int64_t next = loop->chunk_end(row, phase.block_size, rows);
+      for (std::size_t i = loop->first_op; i < loop->end_op; ++i) run_op(p, i, context, row, next);
+      row = next;
+    }
+    o = loop->end_op;
   }
 }
 

@@ -7,20 +7,11 @@
 #include "backend/cpu/arena.h"
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels/kernels.h"
-#include "backend/cpu/linear_shapes.h"
+#include "backend/cpu/op_rows.h"
 #include "base/tensor_view.h"
 #include "plan/plan.h"
 
 namespace snug::cpu {
-
-// The prepared products of a linear op: one split product, or oneDNN's of a whole tile and of a
-// sequence's shorter last one.
-struct LinearCalls {
-  bool split = false;
-  LinearTiling tiling{};
-  const Gemm* whole = nullptr;
-  const Gemm* last = nullptr;
-};
 
 class CpuExecutor : public Executor {
  public:
@@ -37,8 +28,11 @@ class CpuExecutor : public Executor {
 
   // The CPU's own: everywhere else a tensor is reached through write and read.
   TensorView view(TensorId id) const;
+  // Throws InternalError unless the tensor has these bytes.
+  std::byte* bytes(TensorId id, std::int64_t offset, std::int64_t byte_count) const;
 
   const Arena& arena() const { return arena_; }
+  const KernelTable& kernels() const { return kernels_; }
 
   // Called before every op, in the loss head once per chunk; for tests that look inside a step.
   // The rows are those that the op is about to work on.
@@ -47,11 +41,15 @@ class CpuExecutor : public Executor {
   void observe(Observer observer) { observer_ = std::move(observer); }
 
  private:
-  friend struct OpRun;
+  // An op with all that it needs to run.
+  struct BoundOp {
+    ops::Shapes shapes;
+    void (*run)(const OpRun&);
+    std::unique_ptr<Prepared> prepared;
+    Scratch scratch;
+  };
 
-  LinearCalls prepare_linear(const Phase& phase, const Op& op);
-  // Throws InternalError unless the tensor has these bytes.
-  std::byte* place(TensorId id, std::int64_t offset, std::int64_t byte_count) const;
+  BoundOp bind(std::size_t phase, std::size_t op);
   void run_op(std::size_t phase, std::size_t op, const StepContext& context, std::int64_t first_row,
               std::int64_t end_row);
 
@@ -61,8 +59,8 @@ class CpuExecutor : public Executor {
   const int threads_;
   Arena arena_;
   std::vector<TensorView> views_;
-  std::vector<std::vector<LinearCalls>> linear_calls_;  // per phase, per op
   GemmCache gemms_;
+  std::vector<std::vector<BoundOp>> bound_;  // per phase, per op
   Observer observer_;
 };
 

@@ -4,8 +4,7 @@
 #include <dnnl.hpp>
 #include <set>
 
-#include "backend/cpu/kernels/kernels.h"
-#include "backend/cpu/linear_shapes.h"
+#include "backend/cpu/linear.h"
 #include "base/bytes.h"
 
 namespace snug::cpu {
@@ -31,16 +30,6 @@ bool has_avx2() {
   return (isa & dnnl_cpu_isa_avx2) == dnnl_cpu_isa_avx2;
 }
 
-template <typename Visit>
-void for_each_product(GemmCache& gemms, const Program& program, const Phase& phase, const Op& op,
-                      int threads, const Visit& visit) {
-  const LinearTiling tiling = linear_tiling(op, phase.block_size, threads);
-  for_each_tile(0, phase.block_size, phase.block_size, tiling.tile_rows,
-                [&](std::int64_t, std::int64_t rows) {
-                  visit(gemms.get(linear_shape(program, op, rows, tiling.one_thread)));
-                });
-}
-
 // What oneDNN takes by itself while the product runs.
 std::int64_t packing_bytes(const Gemm& gemm, int threads) {
   if (!gemm.packs_in_its_own_memory()) return 0;
@@ -54,60 +43,21 @@ std::int64_t packing_bytes(const Gemm& gemm, int threads) {
 std::set<const Gemm*> products_of(GemmCache& gemms, const Program& program, int threads) {
   std::set<const Gemm*> products;
   for (const Phase& phase : program.phases) {
-    for (const Op& op : phase.ops) {
-      if (!is_linear(op.kind) || is_split(op, phase.block_size)) continue;
-      for_each_product(gemms, program, phase, op, threads,
-                       [&](const Gemm& gemm) { products.insert(&gemm); });
+    for (std::size_t o = 0; o < phase.ops.size(); ++o) {
+      const auto form = linear_form(phase.ops[o], shapes_of(program, phase, o));
+      if (!form || is_split(*form, phase.block_size)) continue;
+      for_each_gemm(gemms, *form, phase.block_size, threads,
+                    [&](const Gemm& gemm, std::int64_t) { products.insert(&gemm); });
     }
   }
   return products;
 }
 
-std::int64_t linear_scratch(GemmCache& gemms, const Program& program, const Phase& phase,
-                            const Op& op, int threads) {
-  if (is_split(op, phase.block_size)) return planned_split_scratch(program, phase, op, threads);
-  std::int64_t most = 0;
-  for_each_product(gemms, program, phase, op, threads, [&](const Gemm& gemm) {
-    most = std::max(most, gemm.scratch_bytes() * (gemm.shape().one_thread ? threads : 1));
-  });
-  return most;
-}
-
-std::int64_t norm_scratch(const Program& program, const Op& op) {
-  std::int64_t most = 0;
-  for (const TensorId id : op.reads) {
-    most = std::max(most, program.tensor(id).shape.element_count());
-  }
-  return (most + kSquareBlock - 1) / kSquareBlock * static_cast<std::int64_t>(sizeof(double));
-}
-
 }  // namespace
 
-std::int64_t CpuTarget::scratch_bytes(const Program& program, const Phase& phase,
-                                      const Op& op) const {
-  const auto head_width = [&](TensorId out) {
-    return program.tensor(out).shape[2] / op.head_count;
-  };
-  switch (op.kind) {
-    case OpKind::kLinear:
-    case OpKind::kLinearDx:
-    case OpKind::kLinearDw:
-      return linear_scratch(gemms_, program, phase, op, threads_);
-    case OpKind::kLayerNormBackward:  // a sequence's share of dgamma and dbeta
-      return checked_mul(checked_mul(phase.batch_size, program.tensor(op.reads[2]).shape[0]),
-                         2 * size_of(DType::kF32));
-    case OpKind::kAttention:
-      return attention_scratch_bytes(phase.block_size, head_width(op.writes[0]), threads_);
-    case OpKind::kAttentionBackward:
-      return attention_backward_scratch_bytes(phase.block_size, head_width(op.reads[1]), threads_);
-    case OpKind::kAttentionDecode:  // one row of scores per head, over the whole cache
-      return checked_mul(op.head_count * program.tensor(op.reads[1]).shape[0],
-                         size_of(DType::kF32));
-    case OpKind::kGradientNorm:
-      return norm_scratch(program, op);
-    default:
-      return 0;
-  }
+std::int64_t CpuTarget::scratch_bytes(const Op& op, const ops::Shapes& shapes) const {
+  const OpRow& row = row_of(op, shapes);
+  return row.scratch == nullptr ? 0 : row.scratch({op, shapes, threads_, gemms_});
 }
 
 std::int64_t CpuTarget::overhead_bytes(const Program& program) const {

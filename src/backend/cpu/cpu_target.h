@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "backend/cpu/gemm.h"
-#include "program/program.h"
+#include "program/target.h"
 
 namespace snug::cpu {
 
@@ -12,8 +12,7 @@ class CpuTarget : public Target {
  public:
   explicit CpuTarget(int threads) : threads_(threads), gemms_(threads) {}
 
-  std::int64_t scratch_bytes(const Program& program, const Phase& phase,
-                             const Op& op) const override;
+  std::int64_t scratch_bytes(const Op& op, const ops::Shapes& shapes) const override;
   std::int64_t overhead_bytes(const Program& program) const override;
   int threads() const override { return threads_; }
   // The CPU's kernels are float32.

@@ -17,39 +17,43 @@ std::int64_t partial_sums(std::int64_t width) {
   return checked_mul(kReductionBlocks * kFloatBytes, width);
 }
 
-std::int64_t last_extent(const Program& program, TensorId id) {
-  const Shape& shape = program.tensor(id).shape;
-  return shape[shape.rank() - 1];
+// What each op needs; those that are not here need nothing.
+std::int64_t scratch_of(const ops::Linear&, const ops::Shapes&) { return kGemmWorkspaceBytes; }
+std::int64_t scratch_of(const ops::LinearDx&, const ops::Shapes&) { return kGemmWorkspaceBytes; }
+std::int64_t scratch_of(const ops::LinearDw& op, const ops::Shapes& shapes) {
+  return kGemmWorkspaceBytes + (op.dbias.is_present() ? partial_sums(shapes.width(op.dy)) : 0);
+}
+std::int64_t scratch_of(const ops::LayerNormBackward& op, const ops::Shapes& shapes) {
+  return partial_sums(2 * shapes.width(op.dy));
+}
+// The gradient of q is summed over tiles of keys in float32; one row sum per head and row.
+std::int64_t scratch_of(const ops::AttentionBackward& op, const ops::Shapes& shapes) {
+  const std::int64_t width = shapes.width(op.out);
+  return checked_mul(checked_mul(shapes.row_count(), width + op.head_count), kFloatBytes);
+}
+std::int64_t scratch_of(const ops::AttentionDecode& op, const ops::Shapes& shapes) {
+  return checked_mul(op.head_count * shapes.shape(op.keys)[0], kFloatBytes);
+}
+// Tokens sorted with their positions, and where each run starts.
+std::int64_t scratch_of(const ops::EmbedBackward&, const ops::Shapes& shapes) {
+  return checked_mul(3 * size_of(DType::kI32), shapes.row_count());
+}
+std::int64_t scratch_of(const ops::GradientNorm&, const ops::Shapes&) {
+  return kReductionBlocks * size_of(DType::kF64);
 }
 
 }  // namespace
 
-std::int64_t CudaTarget::scratch_bytes(const Program& program, const Phase& phase,
-                                       const Op& op) const {
-  const std::int64_t rows = checked_mul(phase.batch_size, phase.block_size);
-  switch (op.kind) {
-    case OpKind::kLinear:
-    case OpKind::kLinearDx:
-      return kGemmWorkspaceBytes;
-    case OpKind::kLinearDw:
-      return kGemmWorkspaceBytes +
-             (op.writes[1] == kNoTensor ? 0 : partial_sums(last_extent(program, op.reads[0])));
-    case OpKind::kLayerNormBackward:
-      return partial_sums(2 * last_extent(program, op.reads[0]));
-    case OpKind::kAttentionBackward: {
-      // The gradient of q is summed over tiles of keys in float32; one row sum per head and row.
-      const std::int64_t width = last_extent(program, op.reads[1]);
-      return checked_mul(checked_mul(rows, width + op.head_count), kFloatBytes);
-    }
-    case OpKind::kAttentionDecode:
-      return checked_mul(op.head_count * program.tensor(op.reads[1]).shape[0], kFloatBytes);
-    case OpKind::kEmbedBackward:  // tokens sorted with their positions, and where each run starts
-      return checked_mul(3 * size_of(DType::kI32), rows);
-    case OpKind::kGradientNorm:
-      return kReductionBlocks * size_of(DType::kF64);
-    default:
-      return 0;
-  }
+std::int64_t CudaTarget::scratch_bytes(const Op& op, const ops::Shapes& shapes) const {
+  return std::visit(
+      [&](const auto& definition) -> std::int64_t {
+        if constexpr (requires { scratch_of(definition, shapes); }) {
+          return scratch_of(definition, shapes);
+        } else {
+          return 0;
+        }
+      },
+      op.definition);
 }
 
 }  // namespace snug::cuda

@@ -2,7 +2,7 @@
 // The kernels are to keep to these bounds; all of them are sums in a fixed order (no atomics).
 #pragma once
 
-#include "program/program.h"
+#include "program/target.h"
 
 namespace snug::cuda {
 
@@ -11,8 +11,7 @@ class CudaTarget : public Target {
   // Cards before compute capability 8.0 have no bfloat16: float16 takes its place.
   explicit CudaTarget(bool has_bfloat16 = true) : has_bfloat16_(has_bfloat16) {}
 
-  std::int64_t scratch_bytes(const Program& program, const Phase& phase,
-                             const Op& op) const override;
+  std::int64_t scratch_bytes(const Op& op, const ops::Shapes& shapes) const override;
   // The context is not here: it is no part of the arena, and the budget leaves room for it.
   std::int64_t overhead_bytes(const Program&) const override { return 0; }
   Space space() const override { return Space::kDevice; }

@@ -12,7 +12,7 @@
 #include "config/fields.h"
 #include "config/python/reader.h"
 #include "config/source_file.h"
-#include "model/model_spec.h"
+#include "gpt2/spec.h"
 
 namespace snug {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "config/fields.h"
 #include "doctor/fixes/fixes.h"
+#include "gpt2/spec.h"
 
 namespace snug {
 namespace {

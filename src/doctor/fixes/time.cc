@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fit/rates.h"
+#include "gpt2/spec.h"
 
 namespace snug {
 namespace {
@@ -65,8 +66,8 @@ TorchTime::TorchTime(const Card* card) : card_(card != nullptr ? *card : card_na
 double TorchTime::seconds_per_token(const TorchMemory& memory) const {
   const TorchRun& run = memory.run;
   const Rates rates = rates_of(card_);
-  const OpRate& product = rates.at(OpKind::kLinear, false);
-  const OpRate& attention = rates.at(OpKind::kAttention, false);
+  const OpRate& product = rates.of<ops::Linear>();
+  const OpRate& attention = rates.of<ops::Attention>();
   const TokenFlops flops = flops_of(run);
   const Traffic traffic = micro_step_traffic(memory);
   const auto tokens = static_cast<double>(run.batch_size * run.block_size);

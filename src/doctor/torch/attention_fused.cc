@@ -5,11 +5,10 @@
 
 #include "doctor/torch/attention_kernels.h"
 
+#include "base/integers.h"
+
 namespace snug {
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
 // Flash's kernels work on widths in multiples of 32, above 128 of 64.
 std::int64_t flash_width(std::int64_t width) { return round_up(width, width <= 128 ? 32 : 64); }

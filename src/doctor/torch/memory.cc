@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "doctor/torch/train.h"
+#include "gpt2/spec.h"
 
 namespace snug {
 namespace {

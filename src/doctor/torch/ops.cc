@@ -4,13 +4,13 @@
 #include <bit>
 #include <utility>
 
+#include "base/integers.h"
+
 namespace snug {
 namespace {
 
 // cuBLASLt's, used when the bias is added in the epilogue: 1 MiB by default below sm_90.
 constexpr std::int64_t kLtWorkspaceBytes = 1 * kMiB;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // The scratch of PyTorch's reductions over the outer dimension (ATen/native/cuda/Reduce.cuh).
 struct TorchReduction {

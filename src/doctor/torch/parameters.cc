@@ -1,4 +1,5 @@
 #include "doctor/torch/parameters.h"
+#include "gpt2/spec.h"
 
 #include <utility>
 

@@ -114,11 +114,9 @@ class PageData {
     Json ops = Json::array();
     for (const Op& op : phase.ops) ops.push_back(names_.index_of(op.label));
     Json json = {{"name", name_of(phase.kind)}, {"ops", std::move(ops)}};
-    const auto in_loop = [](const Op& op) { return op.chunk_rows > 0; };
-    const auto first = std::find_if(phase.ops.begin(), phase.ops.end(), in_loop);
-    if (phase.kind == PhaseKind::kMicroStep && first != phase.ops.end()) {
-      const auto end = std::find_if_not(first, phase.ops.end(), in_loop);
-      json["loss"] = {first - phase.ops.begin(), end - first};
+    if (phase.kind == PhaseKind::kMicroStep && !phase.loops.empty()) {
+      const RowLoop& loop = phase.loops[0];
+      json["loss"] = {loop.first_op, loop.end_op - loop.first_op};
     }
     return phases_.index_of(json);
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "gpt2/spec.h"
 #include "program/training_program.h"
 
 namespace snug {
@@ -19,9 +20,8 @@ class FakeTarget : public Target {
  public:
   explicit FakeTarget(Space space = Space::kHost) : space_(space) {}
 
-  std::int64_t scratch_bytes(const Program&, const Phase& phase, const Op& op) const override {
-    return op.kind == OpKind::kAttention || op.kind == OpKind::kLinear ? 10001 * phase.batch_size
-                                                                       : 0;
+  std::int64_t scratch_bytes(const Op& op, const ops::Shapes& shapes) const override {
+    return op.is<ops::Attention>() || op.is<ops::Linear>() ? 10001 * shapes.batch_size : 0;
   }
   std::int64_t overhead_bytes(const Program&) const override { return 28 * kMiB + 5; }
   DType compute_dtype(DType wanted) const override { return wanted; }
@@ -160,7 +160,7 @@ TEST(PlanPage, NamesEveryOpAndTheBordersOfTheLoss) {
       EXPECT_EQ(data["names"][json["ops"][o].get<std::size_t>()], phase.ops[o].label);
       if (!json.contains("loss")) continue;
       const std::size_t first = json["loss"][0], count = json["loss"][1];
-      EXPECT_EQ(first <= o && o<first + count, phase.ops[o].chunk_rows> 0) << phase.ops[o].label;
+      EXPECT_EQ(first <= o && o < first + count, phase.loop_of(o) != nullptr) << phase.ops[o].label;
     }
   }
 }

@@ -62,10 +62,8 @@ std::string loss_note(const RunPlan& run) {
   const bool training = !run.program.gradients.empty();
   const Phase& step = run.program.phase(training ? PhaseKind::kMicroStep : PhaseKind::kEvaluate);
   const std::int64_t rows = step.batch_size * step.block_size;
-  const auto head = std::find_if(step.ops.begin(), step.ops.end(),
-                                 [](const Op& op) { return op.chunk_rows > 0; });
-  if (head == step.ops.end() || head->chunk_rows >= rows) return "";
-  return fmt::format("  {} of {} rows; whole {}", with_thousands(head->chunk_rows),
+  if (step.loops.empty() || step.loops[0].chunk_rows >= rows) return "";
+  return fmt::format("  {} of {} rows; whole {}", with_thousands(step.loops[0].chunk_rows),
                      with_thousands(rows),
                      format_bytes(rows * run.model.vocab_size * size_of(compute_dtype(run))));
 }

@@ -36,9 +36,13 @@ Program update_program(DType moments) {
   add("m", kCount, moments);
   add("v", kCount, moments);
   add("norm", 1, DType::kF64);
-  Op op{.kind = OpKind::kAdamW, .label = "AdamW w", .reads = {0, 1, 2, 3, 4}, .writes = {0, 2, 3}};
-  op.weight_decay = kDecay;
-  op.parameter_index = kParameter;
+  Op op{"AdamW w", ops::AdamW{.weight = 0,
+                              .gradient = 1,
+                              .m = 2,
+                              .v = 3,
+                              .norm = 4,
+                              .weight_decay = kDecay,
+                              .parameter_index = kParameter}};
   program.phases.push_back({.kind = PhaseKind::kUpdate, .in_iteration = true, .ops = {op}});
   return program;
 }

@@ -28,4 +28,11 @@ inline std::uint16_t round_to_bf16(float x, std::uint32_t random16) noexcept {
   return static_cast<std::uint16_t>(overflow ? bits >> 16 : rounded);
 }
 
+// x rounded to the nearest bfloat16, ties to even; NaN stays NaN.
+inline std::uint16_t nearest_bf16(float x) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (std::isnan(x)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+  return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
 }  // namespace snug::cpu

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backend/cpu/task_shares.h"
+#include "base/integers.h"
 
 namespace snug::cpu {
 
@@ -21,8 +22,6 @@ constexpr std::int64_t kChunk = 1 << 13;
 // Columns that one thread reduces at a time: four cache lines per row, so that no two threads
 // write one line of an aligned output, and the accumulators fit in registers or L1.
 constexpr std::int64_t kColumnBlock = 64;
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // body(begin, end) over [0, count) in ranges of `grain` items of `item_work` elements each.
 template <class Body>

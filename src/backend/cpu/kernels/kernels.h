@@ -76,7 +76,7 @@ struct LayerNormBackward {
   float* dx;      // (B, T, C), added to: the residual stream's gradient
   float* dgamma;  // (C), added to
   float* dbeta;   // (C), added to; may be null
-  float* sums;    // (B, 2, C) of workspace
+  float* sums;    // layernorm_backward_scratch_bytes()
 };
 
 struct Gelu {
@@ -140,7 +140,7 @@ struct AttentionDecode {
   float* keys;       // (block_size, C)
   float* values;     // (block_size, C)
   float* out;        // (C)
-  float* scratch;    // H * (position + 1) floats
+  float* scratch;    // attention_decode_scratch_bytes()
 };
 
 // Softmax cross-entropy over rows of logits. A target of -1 gives loss 0 and gradient 0.
@@ -212,6 +212,15 @@ constexpr std::int64_t kSquareBlock = 1 << 14;
 
 const KernelTable& fast_kernels();
 const KernelTable& reference_kernels();
+
+// A sequence's share of dgamma and dbeta, for each sequence.
+constexpr std::int64_t layernorm_backward_scratch_bytes(std::int64_t B, std::int64_t C) {
+  return B * 2 * C * static_cast<std::int64_t>(sizeof(float));
+}
+// A row of scores per head, over the whole cache.
+constexpr std::int64_t attention_decode_scratch_bytes(std::int64_t H, std::int64_t window) {
+  return H * window * static_cast<std::int64_t>(sizeof(float));
+}
 
 // Scratch of the fast attention kernels for `threads` threads (the reference needs no more).
 std::int64_t attention_scratch_bytes(std::int64_t T, std::int64_t D, int threads);

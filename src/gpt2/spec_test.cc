@@ -1,4 +1,4 @@
-#include "model/model_spec.h"
+#include "gpt2/spec.h"
 
 #include <gtest/gtest.h>
 

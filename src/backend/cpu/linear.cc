@@ -1,0 +1,111 @@
+#include "backend/cpu/linear.h"
+
+#include "backend/cpu/split/amx.h"
+#include "base/integers.h"
+
+namespace snug::cpu {
+
+using Result = LinearForm::Result;
+
+LinearForm form_of(const ops::Linear& op, const ops::Shapes& shapes) {
+  const Shape& weight = shapes.shape(op.weight);
+  return {Result::kOutput,      weight[0],    weight[1],
+          op.bias.is_present(), op.tile_rows, op.row_from_context};
+}
+
+LinearForm form_of(const ops::LinearDx& op, const ops::Shapes& shapes) {
+  const Shape& weight = shapes.shape(op.weight);
+  return {Result::kInputGradient, weight[0], weight[1], false, op.tile_rows, false};
+}
+
+LinearForm form_of(const ops::LinearDw& op, const ops::Shapes& shapes) {
+  const Shape& weight = shapes.shape(op.dweight);
+  return {Result::kWeightGradient, weight[0], weight[1], false, op.tile_rows, false};
+}
+
+std::optional<LinearForm> linear_form(const Op& op, const ops::Shapes& shapes) {
+  return std::visit(
+      [&](const auto& definition) -> std::optional<LinearForm> {
+        if constexpr (requires { form_of(definition, shapes); }) {
+          return form_of(definition, shapes);
+        } else {
+          return std::nullopt;
+        }
+      },
+      op.definition);
+}
+
+LinearTiling linear_tiling(const LinearForm& form, std::int64_t T, int threads) {
+  if (form.tile_rows > 0) return {form.tile_rows, false};
+  if (form.result == Result::kWeightGradient || T == 1) return {T, false};
+  // Enough tiles in one sequence for all threads, but none so short that a product pays more for
+  // bringing the weight into its own layout than for multiplying.
+  constexpr std::int64_t kShortest = 64, kLongest = 256;
+  const std::int64_t share = ceil_div(T, threads);
+  return {std::clamp(round_up(share, 16), std::min(T, kShortest), std::min(T, kLongest)), true};
+}
+
+bool is_split(const LinearForm& form, std::int64_t T) {
+  constexpr std::int64_t kShortest = 32;
+  return T >= kShortest && !form.is_one_row && amx_usable();
+}
+
+SplitProduct split_shape(const LinearForm& form, std::int64_t T, std::int64_t first_row,
+                         std::int64_t rows) {
+  SplitProduct product = split_product(gemm_shape(form, rows, false));
+  if (form.result == Result::kWeightGradient) product.sequence = T, product.offset = first_row % T;
+  return product;
+}
+
+GemmShape gemm_shape(const LinearForm& form, std::int64_t rows, bool one_thread) {
+  GemmShape shape;
+  shape.one_thread = one_thread;
+  switch (form.result) {
+    case Result::kOutput:  // y (rows, out) = x (rows, in) * weight^T + bias
+      shape.m = rows, shape.n = form.out, shape.k = form.in;
+      shape.transpose_b = true;
+      shape.bias = form.has_bias;
+      break;
+    case Result::kInputGradient:  // dx (rows, in) = dy (rows, out) * weight
+      shape.m = rows, shape.n = form.in, shape.k = form.out;
+      break;
+    case Result::kWeightGradient:  // dweight (out, in) += dy^T * x
+      shape.m = form.out, shape.n = form.in, shape.k = rows;
+      shape.transpose_a = true;
+      shape.accumulate = true;
+      break;
+  }
+  return shape;
+}
+
+std::int64_t linear_scratch(const OpQuestion& question, const LinearForm& form) {
+  const ops::Shapes& shapes = question.shapes;
+  if (is_split(form, shapes.block_size)) {
+    const std::int64_t all = shapes.row_count();
+    const std::int64_t rows = shapes.loop != nullptr ? std::min(shapes.loop->chunk_rows, all) : all;
+    return split_scratch_bytes(split_shape(form, shapes.block_size, 0, rows), question.threads);
+  }
+  std::int64_t bytes = 0;
+  for_each_gemm(question.gemms, form, shapes.block_size, question.threads,
+                [&](const Gemm& gemm, std::int64_t) {
+                  const int slots = gemm.shape().one_thread ? question.threads : 1;
+                  bytes = std::max(bytes, gemm.scratch_bytes() * slots);
+                });
+  return bytes;
+}
+
+std::unique_ptr<Prepared> prepare_linear(const OpQuestion& question, const LinearForm& form) {
+  const std::int64_t T = question.shapes.block_size;
+  auto calls = std::make_unique<LinearCalls>();
+  calls->form = form;
+  calls->split = is_split(form, T);
+  if (calls->split) return calls;
+  calls->tiling = linear_tiling(form, T, question.threads);
+  for_each_gemm(question.gemms, form, T, question.threads, [&](Gemm& gemm, std::int64_t row) {
+    gemm.prepare(calls->tiling.one_thread ? question.threads : 1);
+    (row == 0 ? calls->whole : calls->last) = &gemm;
+  });
+  return calls;
+}
+
+}  // namespace snug::cpu

@@ -1,0 +1,188 @@
+// Ops to kernels: operands by name into the kernels' contracts.
+#include "backend/cpu/op_functions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "backend/cpu/kernels/chunks.h"
+#include "backend/cpu/op_run.h"
+
+namespace snug::cpu {
+namespace {
+
+void fill_bytes(const TensorView& view, int value) {
+  constexpr std::int64_t kBytes = kChunk * static_cast<std::int64_t>(sizeof(float));
+  for_each_range(view.byte_count(), kBytes, 1, [&](std::int64_t begin, std::int64_t end) {
+    std::memset(view.data + begin, value, static_cast<std::size_t>(end - begin));
+  });
+}
+
+// The tensors' own bytes, without staging.
+class ArenaBytes : public TensorBytes {
+ public:
+  explicit ArenaBytes(const CpuExecutor& executor) : executor_(executor) {}
+
+  std::span<const std::byte> get(TensorId id, std::int64_t offset,
+                                 std::int64_t byte_count) override {
+    return {executor_.bytes(id, offset, byte_count), static_cast<std::size_t>(byte_count)};
+  }
+  void put(TensorId id, std::int64_t offset, std::int64_t byte_count, const Fill& fill) override {
+    fill({executor_.bytes(id, offset, byte_count), static_cast<std::size_t>(byte_count)});
+  }
+
+ private:
+  const CpuExecutor& executor_;
+};
+
+void transfer(const OpRun& r) {
+  ArenaBytes bytes(r.executor);
+  if (r.context.transfer != nullptr) (*r.context.transfer)(bytes);
+}
+
+}  // namespace
+
+Dropout OpRun::dropout(std::uint32_t site) const {
+  Dropout d;
+  if (site == 0 || context.dropout <= 0) return d;
+  d.seed = context.seed;
+  d.site = site;
+  d.iteration = static_cast<std::uint32_t>(context.iteration);
+  d.first_sequence = static_cast<std::uint32_t>(context.first_sequence);
+  d.threshold = static_cast<std::uint32_t>(
+      std::min(std::ldexp(context.dropout, 32), std::ldexp(1.0, 32) - 1));
+  d.scale = static_cast<float>(1.0 / (1.0 - context.dropout));
+  return d;
+}
+
+void run_zero(const OpRun& r, const ops::Zero& op) {
+  for (const TensorId id : op.tensors.ids) fill_bytes(r.view(id), 0);
+}
+
+void run_checkpoint_write(const OpRun& r, const ops::CheckpointWrite&) { transfer(r); }
+void run_checkpoint_read(const OpRun& r, const ops::CheckpointRead&) { transfer(r); }
+
+void run_reset_embed_rows(const OpRun& r, const ops::ResetEmbedRows& op) {
+  fill_bytes(r.view(op.slot), 0xff);  // every slot -1
+  *r.i32(op.row_count) = 0;
+  fill_bytes(r.view(op.rows), 0);
+}
+
+void run_embed(const OpRun& r, const ops::Embed& op) {
+  r.kernels().embed({.B = r.B(),
+                     .T = r.T(),
+                     .C = r.width(op.x),
+                     .tokens = r.i32(op.tokens),
+                     .wte = r.f32(op.wte),
+                     .wpe = r.f32(op.wpe),
+                     .out = r.f32(op.x),
+                     .first_position = op.position_from_context ? r.context.position : 0,
+                     .dropout = r.dropout(op.dropout_site)});
+}
+
+void run_embed_backward(const OpRun& r, const ops::EmbedBackward& op) {
+  r.kernels().embed_backward({.B = r.B(),
+                              .T = r.T(),
+                              .C = r.width(op.dx),
+                              .tokens = r.i32(op.tokens),
+                              .dout = r.f32(op.dx),
+                              .dwpe = r.f32(op.dwpe),
+                              .rows = r.f32(op.rows),
+                              .slot = r.i32(op.slot),
+                              .row_token = r.i32(op.row_token),
+                              .row_count = r.i32(op.row_count),
+                              .dropout = r.dropout(op.dropout_site)});
+}
+
+void run_merge_embed_rows(const OpRun& r, const ops::MergeEmbedRows& op) {
+  const float* rows = r.f32(op.rows);
+  const std::int32_t* row_token = r.i32(op.row_token);
+  const std::int64_t count = *r.i32(op.row_count), C = r.width(op.rows);
+  float* dwte = r.f32(op.dwte);
+  for_each_rows(count, C, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      float* out = dwte + row_token[row] * C;
+      for (std::int64_t c = 0; c < C; ++c) out[c] += rows[row * C + c];
+    }
+  });
+}
+
+void run_layernorm(const OpRun& r, const ops::LayerNorm& op) {
+  r.kernels().layernorm_forward({.rows = r.rows(),
+                                 .C = r.width(op.x),
+                                 .x = r.f32(op.x),
+                                 .gamma = r.f32(op.gamma),
+                                 .beta = r.f32(op.beta),
+                                 .y = r.f32(op.y),
+                                 .mean = r.f32(op.mean),
+                                 .rstd = r.f32(op.rstd)});
+}
+
+void run_layernorm_apply(const OpRun& r, const ops::LayerNormApply& op) {
+  r.kernels().layernorm_apply({.rows = r.rows(),
+                               .C = r.width(op.x),
+                               .x = r.f32(op.x),
+                               .gamma = r.f32(op.gamma),
+                               .beta = r.f32(op.beta),
+                               .y = r.f32(op.y),
+                               .mean = r.f32(op.mean),
+                               .rstd = r.f32(op.rstd)});
+}
+
+void run_layernorm_backward(const OpRun& r, const ops::LayerNormBackward& op) {
+  r.kernels().layernorm_backward({.B = r.B(),
+                                  .T = r.T(),
+                                  .C = r.width(op.x),
+                                  .dy = r.f32(op.dy),
+                                  .x = r.f32(op.x),
+                                  .gamma = r.f32(op.gamma),
+                                  .mean = r.f32(op.mean),
+                                  .rstd = r.f32(op.rstd),
+                                  .dx = r.f32(op.dx),
+                                  .dgamma = r.f32(op.dgamma),
+                                  .dbeta = r.f32(op.dbeta),
+                                  .sums = r.scratch.floats()});
+}
+
+std::int64_t layernorm_backward_scratch(const OpQuestion& q, const ops::LayerNormBackward& op) {
+  return layernorm_backward_scratch_bytes(q.shapes.batch_size, q.shapes.width(op.x));
+}
+
+void run_gelu(const OpRun& r, const ops::Gelu& op) {
+  r.kernels().gelu({.count = r.rows() * r.width(op.x), .x = r.f32(op.x), .y = r.f32(op.y)});
+}
+
+void run_gelu_backward(const OpRun& r, const ops::GeluBackward& op) {
+  r.kernels().gelu_backward(
+      {.count = r.rows() * r.width(op.x), .x = r.f32(op.x), .dy = r.f32(op.dy)});
+}
+
+void run_residual_add(const OpRun& r, const ops::ResidualAdd& op) {
+  r.kernels().residual_add({.B = r.B(),
+                            .T = r.T(),
+                            .C = r.width(op.out),
+                            .residual = r.f32(op.residual),
+                            .branch = r.f32(op.branch),
+                            .out = r.f32(op.out),
+                            .dropout = r.dropout(op.dropout_site)});
+}
+
+void run_dropout_backward(const OpRun& r, const ops::DropoutBackward& op) {
+  r.kernels().dropout_backward({.B = r.B(),
+                                .T = r.T(),
+                                .C = r.width(op.din),
+                                .dout = r.f32(op.dout),
+                                .din = r.f32(op.din),
+                                .dropout = r.dropout(op.dropout_site)});
+}
+
+void run_cross_entropy(const OpRun& r, const ops::CrossEntropy& op) {
+  r.kernels().cross_entropy({.rows = r.end_row - r.first_row,
+                             .V = r.width(op.logits),
+                             .targets = r.i32(op.targets) + r.first_row,
+                             .logits = r.f32(op.logits),
+                             .losses = r.f32(op.losses) + r.first_row,
+                             .want_gradient = op.gradient.is_present()});
+}
+
+}  // namespace snug::cpu
