@@ -11,6 +11,7 @@
 #include "fit/budget.h"
 #include "fit/rates.h"
 #include "plan/plan.h"
+#include "program/target.h"
 
 namespace snug {
 
