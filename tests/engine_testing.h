@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "remote_device.h"
 #include "train/checkpoint_list.h"
 #include "train/random_run.h"
 
@@ -32,11 +35,35 @@ inline Config small_config() {
   return config;
 }
 
+// Where a SmallRun runs. The laws hold on every device: SNUG_TEST_DEVICE=remote runs the same tests
+// on a device that the host cannot look into.
+enum class TestDevice { kCpu, kRemote };
+
+inline TestDevice device_under_test() {
+  const char* name = std::getenv("SNUG_TEST_DEVICE");
+  return name != nullptr && std::string(name) == "remote" ? TestDevice::kRemote : TestDevice::kCpu;
+}
+
+inline std::unique_ptr<Device> make_device(TestDevice kind, const Config& config) {
+  if (kind == TestDevice::kRemote) return std::make_unique<RemoteDevice>(config);
+  return std::make_unique<CpuDevice>(config);
+}
+
 class SmallRun : public RandomRun {
  public:
   // `tight`: ops are granted no more scratch than they booked.
   explicit SmallRun(const Config& config, std::int64_t token_count = 5000, bool tight = false)
-      : RandomRun(config, token_count, tight ? tighten_scratch : nullptr) {}
+      : SmallRun(config, device_under_test(), token_count, tight) {}
+  SmallRun(const Config& config, TestDevice kind, std::int64_t token_count = 5000,
+           bool tight = false)
+      : RandomRun(config, make_device(kind, config), token_count,
+                  tight ? tighten_scratch : nullptr) {}
+
+  // For tests that look inside a step, on either device.
+  cpu::CpuExecutor& executor() {
+    auto* remote = dynamic_cast<RemoteExecutor*>(&engine().executor());
+    return remote != nullptr ? remote->inner() : RandomRun::executor();
+  }
 
   // Every byte of the weights and of the optimizer.
   std::string bytes() {

@@ -48,7 +48,7 @@ TEST(LawOne, OpsWriteOnlyWhatTheyDeclare) {
   const Plan& plan = run.plan().plan;
   const auto arena_bytes = static_cast<std::size_t>(plan.arena_bytes);
   const std::byte* arena = run.executor().arena().data();
-  std::vector<std::byte> before(arena, arena + arena_bytes);
+  std::vector<std::byte> before(arena_bytes);
   const Phase* last_phase = nullptr;
   const Op* last_op = nullptr;
   int checked = 0;

@@ -1,5 +1,5 @@
 // A training run of any config on random tokens, for tests and benchmarks: the data in a temporary
-// folder, a plan for the CPU, an engine. Nothing of the program uses it.
+// folder, a plan for a device, by default the CPU, an engine. Nothing of the program uses it.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,12 @@ class RandomRun {
   // `adjust` may change the plan before the engine is made.
   explicit RandomRun(const Config& config, std::int64_t token_count = 5000,
                      const std::function<void(RunPlan&)>& adjust = {})
+      : RandomRun(config, std::make_unique<CpuDevice>(config), token_count, adjust) {}
+  RandomRun(const Config& config, std::unique_ptr<Device> device, std::int64_t token_count,
+            const std::function<void(RunPlan&)>& adjust)
       : config_(config),
-        device_(config),
-        plan_(plan_training(config, config.vocab_size, device_.target())) {
+        device_(std::move(device)),
+        plan_(plan_training(config, config.vocab_size, device_->target())) {
     if (adjust) adjust(*plan_);
     const TokenFileNeeds needs{config.vocab_size, config.block_size};
     for (const char* name : {"train.bin", "val.bin"}) {
@@ -43,19 +46,20 @@ class RandomRun {
     }
     train_ = std::make_unique<TokenFile>(folder_.path("train.bin"), needs);
     val_ = std::make_unique<TokenFile>(folder_.path("val.bin"), needs);
-    engine_ = std::make_unique<TrainingEngine>(config_, *plan_, device_, *train_, *val_);
+    engine_ = std::make_unique<TrainingEngine>(config_, *plan_, *device_, *train_, *val_);
     engine_->initialize();
   }
 
   TrainingEngine& engine() { return *engine_; }
-  // For those who look inside a step.
+  const Device& device() const { return *device_; }
+  // For those who look inside a step, on the CPU.
   cpu::CpuExecutor& executor() { return dynamic_cast<cpu::CpuExecutor&>(engine_->executor()); }
   const RunPlan& plan() const { return *plan_; }
 
  private:
   Config config_;
   TemporaryFolder folder_;
-  CpuDevice device_;
+  std::unique_ptr<Device> device_;
   std::unique_ptr<RunPlan> plan_;
   std::unique_ptr<TokenFile> train_, val_;
   std::unique_ptr<TrainingEngine> engine_;
