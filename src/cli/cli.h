@@ -12,7 +12,7 @@ int run_cli(int argc, char** argv);
 
 using Arguments = std::span<const std::string>;
 
-// What stands behind the command's name. Each may throw what base/error.h knows.
+// What follows the command's name. Each may throw what base/error.h knows.
 int train_command(Arguments arguments);
 int plan_command(Arguments arguments);
 int sample_command(Arguments arguments);

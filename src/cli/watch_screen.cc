@@ -53,7 +53,7 @@ std::string share_of(MemorySample used, MemorySample total) {
   return fmt::format("  {:.0f}%", 100 * static_cast<double>(*used) / static_cast<double>(*total));
 }
 
-// The curve, and behind it the most that was seen.
+// The curve, and after it the maximum that was seen.
 std::string curve_line(const std::vector<MemorySample>& samples, MemorySample total,
                        std::size_t columns) {
   const MemorySample peak =

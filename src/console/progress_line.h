@@ -11,7 +11,7 @@ struct ProgressFacts {
   std::int64_t iteration = 0, last_iteration = 0;
   double done_share = 0;          // of the whole run, 0 to 1
   double loss = 0, val_loss = 0;  // NaN: not known yet
-  std::string val_note;           // stands behind val_loss
+  std::string val_note;           // shown after val_loss
   double tokens_per_second = 0;
   std::int64_t resident_bytes = 0, planned_bytes = 0;
   double seconds_left = 0;

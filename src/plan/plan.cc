@@ -39,6 +39,18 @@ void add_timeline(const Program& program, const std::vector<Block>& blocks, Plan
   }
 }
 
+// Those of one space; scratch lies in the one that the ops compute in.
+std::vector<Block> blocks_in(Space space, const Program& program,
+                             const std::vector<Block>& blocks) {
+  const Space own = compute_space(program);
+  std::vector<Block> here;
+  for (const Block& block : blocks) {
+    const Space lies_in = block.tensor == kNoTensor ? own : program.tensor(block.tensor).space;
+    if (lies_in == space) here.push_back(block);
+  }
+  return here;
+}
+
 std::int64_t most_live_bytes(const Program& program, const std::vector<Block>& blocks) {
   Plan plan;
   add_timeline(program, blocks, plan);
@@ -65,9 +77,6 @@ std::vector<Block> with_shared_scratch(const std::vector<Block>& blocks) {
 
 void place(const Program& program, const std::vector<Block>& blocks, const Packing& packing,
            Plan& plan) {
-  plan.arena_bytes = packing.total_bytes;
-  plan.tensor_offset.assign(program.tensors.size(), -1);
-  for (const Phase& phase : program.phases) plan.scratch.emplace_back(phase.ops.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Block& block = blocks[i];
     if (block.tensor != kNoTensor) {
@@ -86,26 +95,63 @@ void place(const Program& program, const std::vector<Block>& blocks, const Packi
 
 }  // namespace
 
+Space compute_space(const Program& program) {
+  const auto is_remote = [](const Tensor& tensor) { return tensor.space == Space::kDevice; };
+  return std::ranges::any_of(program.tensors, is_remote) ? Space::kDevice : Space::kHost;
+}
+
+std::int64_t Plan::arena_bytes_in(Space where) const {
+  if (where == space) return arena_bytes;
+  const auto found = std::ranges::find(shared_arenas, where, &SharedArena::space);
+  return found == shared_arenas.end() ? 0 : found->byte_count;
+}
+
 std::int64_t most_live_bytes(const Program& program) {
-  return most_live_bytes(program, live_blocks(program));
+  return most_live_bytes(program, blocks_in(compute_space(program), program, live_blocks(program)));
 }
 
 namespace {
 
-Plan packed_plan(const Program& program) {
-  const std::vector<Block> blocks = live_blocks(program);
-  Plan plan;
+// Packs what the ops compute with.
+void pack_own_space(const Program& program, const std::vector<Block>& blocks, Plan& plan) {
   add_timeline(program, blocks, plan);
   // Scratch that stays where it is stays in the cache; but not a byte is spent on that.
   const std::vector<Block> shared = with_shared_scratch(blocks);
   if (most_live_bytes(program, shared) == plan.lower_bound_bytes) {
     const Packing packing = pack(shared, plan.lower_bound_bytes);
     if (packing.total_bytes == plan.lower_bound_bytes) {
+      plan.arena_bytes = packing.total_bytes;
       place(program, shared, packing, plan);
-      return plan;
+      return;
     }
   }
-  place(program, blocks, pack(blocks, plan.lower_bound_bytes), plan);
+  const Packing packing = pack(blocks, plan.lower_bound_bytes);
+  plan.arena_bytes = packing.total_bytes;
+  place(program, blocks, packing, plan);
+}
+
+void pack_shared_space(Space space, const Program& program, const std::vector<Block>& blocks,
+                       Plan& plan) {
+  if (blocks.empty()) return;
+  const Packing packing = pack(blocks, most_live_bytes(program, blocks));
+  plan.shared_arenas.push_back({space, packing.total_bytes});
+  place(program, blocks, packing, plan);
+}
+
+Plan packed_plan(const Program& program) {
+  Plan plan;
+  plan.space = compute_space(program);
+  plan.tensor_offset.assign(program.tensors.size(), -1);
+  for (const Phase& phase : program.phases) plan.scratch.emplace_back(phase.ops.size());
+  const std::vector<Block> blocks = live_blocks(program);
+  for (const Space space : {Space::kHost, Space::kPinned, Space::kDevice}) {
+    const std::vector<Block> here = blocks_in(space, program, blocks);
+    if (space == plan.space) {
+      pack_own_space(program, here, plan);
+    } else {
+      pack_shared_space(space, program, here, plan);
+    }
+  }
   return plan;
 }
 

@@ -1,5 +1,6 @@
-// Plan: where every tensor of a Program lies in the arena, and what that adds up to. The arena is
-// allocated from arena_bytes and bound from the offsets: the plan is the allocation.
+// Plan: where every tensor of a Program lies in the arena of its memory space, and what that adds
+// up to. The arenas are allocated from their sizes and bound from the offsets: the plan is the
+// allocation.
 #pragma once
 
 #include <array>
@@ -27,14 +28,26 @@ struct ScratchPlace {
   std::int64_t offset = -1, byte_count = 0;
 };
 
+// The arena of a space beside the one that the ops compute in: what the host and a device share.
+struct SharedArena {
+  Space space;
+  std::int64_t byte_count;
+};
+
 struct Plan {
-  std::vector<std::int64_t> tensor_offset;         // per tensor
-  std::vector<std::vector<ScratchPlace>> scratch;  // per phase, per op
+  std::vector<std::int64_t> tensor_offset;         // per tensor, in the arena of its space
+  std::vector<std::vector<ScratchPlace>> scratch;  // per phase, per op; in the arena of `space`
+  std::vector<SharedArena> shared_arenas;          // of the other spaces that the program uses
+  // What follows is of the space that the ops compute in.
+  Space space = Space::kHost;
   std::int64_t arena_bytes = 0;
-  std::int64_t lower_bound_bytes = 0;     // most bytes alive at once: no packing can need less
+  std::int64_t lower_bound_bytes = 0;     // maximum of the bytes alive: no packing can need less
   std::vector<PlanStep> steps;            // every op of every phase, in order
   std::size_t peak_step = 0;              // where lower_bound_bytes is reached first
-  std::vector<std::int64_t> phase_bytes;  // most bytes alive at once in each phase
+  std::vector<std::int64_t> phase_bytes;  // maximum of the bytes alive in each phase
+
+  // 0 for a space that the program does not use.
+  std::int64_t arena_bytes_in(Space where) const;
 
   double packing_ratio() const {
     return lower_bound_bytes == 0
@@ -42,6 +55,9 @@ struct Plan {
                : static_cast<double>(arena_bytes) / static_cast<double>(lower_bound_bytes);
   }
 };
+
+// The device's memory where the program has tensors there, else the host's.
+Space compute_space(const Program& program);
 
 // Plan::lower_bound_bytes alone, without placing anything.
 std::int64_t most_live_bytes(const Program& program);

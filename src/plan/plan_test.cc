@@ -293,6 +293,28 @@ TEST(Plan, NoByteIsSpentOnSharedScratch) {
   EXPECT_EQ(plan.scratch[0][1].byte_count, 256);
 }
 
+// Every third tensor on the host's side of a device.
+TEST(Plan, EverySpaceHasAnArenaOfItsOwn) {
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    Program program = random_program(seed);
+    const Plan together = make_plan(program);
+    for (std::size_t t = 0; t < program.tensors.size(); ++t) {
+      program.tensors[t].space = t % 3 == 0 ? Space::kPinned : Space::kDevice;
+    }
+    Plan plan = make_plan(program);
+    ASSERT_NO_THROW(verify_plan(program, plan)) << seed;
+    EXPECT_EQ(plan.space, Space::kDevice);
+    ASSERT_EQ(plan.shared_arenas.size(), 1u);
+    EXPECT_EQ(plan.shared_arenas[0].space, Space::kPinned);
+    EXPECT_GT(plan.arena_bytes_in(Space::kPinned), 0);
+    EXPECT_EQ(plan.arena_bytes_in(Space::kHost), 0);
+    EXPECT_LE(plan.lower_bound_bytes, together.lower_bound_bytes);
+    EXPECT_EQ(most_live_bytes(program), plan.lower_bound_bytes);
+    plan.shared_arenas[0].byte_count -= kTensorAlignment;
+    EXPECT_THROW(verify_plan(program, plan), InternalError) << seed;
+  }
+}
+
 TEST(Plan, RefusesTensorsTouchedOutsideTheirLifetime) {
   Program program = random_program(1);
   for (Tensor& tensor : program.tensors) tensor.lifetime = Lifetime::kOps;

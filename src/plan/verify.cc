@@ -56,26 +56,28 @@ class AliveRanges {
   std::map<std::int64_t, const Range*> by_begin_;
 };
 
-}  // namespace
+Space space_of(const Program& program, const Plan& plan, const Block& block) {
+  return block.tensor == kNoTensor ? plan.space : program.tensor(block.tensor).space;
+}
 
-void verify_plan(const Program& program, const Plan& plan) {
-  const std::vector<Block> blocks = live_blocks(program);
-  std::vector<Range> ranges;
-  for (const Block& block : blocks) {
-    const auto [begin, bytes] = place_of(plan, block);
-    if (begin < 0 || begin % kTensorAlignment != 0 || begin + bytes > plan.arena_bytes) {
-      throw InternalError(fmt::format("the plan puts '{}' at byte {} of {}",
-                                      name_of_block(program, block), begin, plan.arena_bytes));
-    }
-    if (bytes < block.bytes) {
-      throw InternalError(fmt::format("the plan grants '{}' {} of {} bytes",
-                                      name_of_block(program, block), bytes, block.bytes));
-    }
-    if (bytes > 0) ranges.push_back({begin, begin + bytes, &block});
+Range checked_range(const Program& program, const Plan& plan, const Block& block) {
+  const auto [begin, bytes] = place_of(plan, block);
+  const std::int64_t arena_bytes = plan.arena_bytes_in(space_of(program, plan, block));
+  if (begin < 0 || begin % kTensorAlignment != 0 || begin + bytes > arena_bytes) {
+    throw InternalError(fmt::format("the plan puts '{}' at byte {} of {}",
+                                    name_of_block(program, block), begin, arena_bytes));
   }
-  const auto steps = plan.steps.size();
+  if (bytes < block.bytes) {
+    throw InternalError(fmt::format("the plan grants '{}' {} of {} bytes",
+                                    name_of_block(program, block), bytes, block.bytes));
+  }
+  return {begin, begin + bytes, &block};
+}
+
+void check_overlaps(const Program& program, std::size_t steps, const std::vector<Range>& ranges) {
   std::vector<std::vector<const Range*>> first_at(steps), last_at(steps);
   for (const Range& range : ranges) {
+    if (range.begin == range.end) continue;
     first_at[static_cast<std::size_t>(range.block->first)].push_back(&range);
     last_at[static_cast<std::size_t>(range.block->last)].push_back(&range);
   }
@@ -83,6 +85,20 @@ void verify_plan(const Program& program, const Plan& plan) {
   for (std::size_t step = 0; step < steps; ++step) {
     for (const Range* range : first_at[step]) alive.add(*range);
     for (const Range* range : last_at[step]) alive.remove(*range);
+  }
+}
+
+}  // namespace
+
+void verify_plan(const Program& program, const Plan& plan) {
+  const std::vector<Block> blocks = live_blocks(program);
+  for (const Space space : {Space::kHost, Space::kPinned, Space::kDevice}) {
+    std::vector<Range> ranges;
+    for (const Block& block : blocks) {
+      if (space_of(program, plan, block) != space) continue;
+      ranges.push_back(checked_range(program, plan, block));
+    }
+    check_overlaps(program, plan.steps.size(), ranges);
   }
 }
 

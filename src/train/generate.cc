@@ -20,13 +20,13 @@ constexpr std::int64_t kDecodeAtMost = 8;
 // The largest logit. With a NaN there is no order among them, and with an infinite one no
 // distribution.
 float finite_maximum(std::span<const float> logits) {
-  float most = -std::numeric_limits<float>::infinity();
+  float maximum = -std::numeric_limits<float>::infinity();
   bool comparable = true;
   for (const float logit : logits) {
     comparable = comparable && !std::isnan(logit);
-    most = std::max(most, logit);
+    maximum = std::max(maximum, logit);
   }
-  if (comparable && std::isfinite(most)) return most;
+  if (comparable && std::isfinite(maximum)) return maximum;
   throw DataError(
       "the model's logits are NaN or infinite: the checkpoint's weights are not finite\n"
       "finite numbers were wanted; the run that saved them has diverged, or the file was changed\n"
@@ -102,7 +102,7 @@ void Generator::check_ids(std::span<const std::int32_t> tokens) const {
 
 std::int32_t Generator::draw(const Settings& settings, std::span<const float> logits,
                              double uniform) {
-  const float most = finite_maximum(logits);
+  const float maximum = finite_maximum(logits);
   order_.resize(logits.size());
   std::iota(order_.begin(), order_.end(), 0);
   auto kept = static_cast<std::int64_t>(logits.size());
@@ -118,7 +118,7 @@ std::int32_t Generator::draw(const Settings& settings, std::span<const float> lo
   const auto candidates = std::span(order_).first(static_cast<std::size_t>(kept));
   const auto weight = [&](std::int32_t id) {
     const double logit = logits[static_cast<std::size_t>(id)];
-    return std::exp((logit - static_cast<double>(most)) / settings.temperature);
+    return std::exp((logit - static_cast<double>(maximum)) / settings.temperature);
   };
   double total = 0;
   for (const std::int32_t id : candidates) total += weight(id);

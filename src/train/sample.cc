@@ -33,7 +33,7 @@ std::string read_prompt(const std::string& start) {
 }
 
 // Not fmt::print, which throws: what cannot be said does not keep the model from writing.
-void say(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+void print_message(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 
 // config.vocab_size is the model's. A model may know more tokens than the data set (a vocabulary
 // rounded up), never fewer.
@@ -82,7 +82,7 @@ void sample(LoadedConfig config) {
     settings.dataset = config_from_json(found->state.config_json).dataset;
   }
   take_model_keys(found->state.config_json, config);
-  for (const std::string& notice : config.notices) say(notice);
+  for (const std::string& notice : config.notices) print_message(notice);
   const CharTokenizer tokenizer(tokenizer_of(settings));
   const std::vector<std::int32_t> prompt = encode_prompt(tokenizer, settings.start);
 
@@ -92,7 +92,7 @@ void sample(LoadedConfig config) {
   const Budget& budget = device->budget();
   if (run->total_bytes() > budget.usable_bytes) throw does_not_fit(*run, budget);
   Generator generator(*run, *device);
-  for (const std::string& warning : generator.load(store).warnings) say(warning);
+  for (const std::string& warning : generator.load(store).warnings) print_message(warning);
 
   const Generator::Settings drawing{.seed = static_cast<std::uint64_t>(settings.seed),
                                     .temperature = settings.temperature,

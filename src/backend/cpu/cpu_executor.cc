@@ -36,10 +36,14 @@ CpuExecutor::CpuExecutor(const Program& program, const Plan& plan, const KernelT
       arena_(plan.arena_bytes),
       gemms_(threads_) {
   const ThreadCountScope scope(threads_);
+  for (const SharedArena& shared : plan.shared_arenas) {
+    shared_arenas_.push_back(std::make_unique<Arena>(shared.byte_count));
+  }
   for (std::size_t t = 0; t < program.tensors.size(); ++t) {
     const Tensor& tensor = program.tensors[t];
     const std::int64_t offset = plan.tensor_offset[t];
-    views_.push_back({offset < 0 ? nullptr : arena_.data() + offset, tensor.dtype, tensor.shape});
+    views_.push_back({offset < 0 ? nullptr : arena_in(tensor.space).data() + offset, tensor.dtype,
+                      tensor.shape});
   }
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     auto& of_phase = bound_.emplace_back();
@@ -63,6 +67,13 @@ CpuExecutor::BoundOp CpuExecutor::bind(std::size_t phase, std::size_t op) {
     bound.scratch = {arena_.data() + place.offset, place.byte_count};
   }
   return bound;
+}
+
+const Arena& CpuExecutor::arena_in(Space space) const {
+  for (std::size_t i = 0; i < shared_arenas_.size(); ++i) {
+    if (plan_.shared_arenas[i].space == space) return *shared_arenas_[i];
+  }
+  return arena_;
 }
 
 TensorView CpuExecutor::view(TensorId id) const {

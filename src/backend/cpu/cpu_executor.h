@@ -31,6 +31,7 @@ class CpuExecutor : public Executor {
   // Throws InternalError unless the tensor has these bytes.
   std::byte* bytes(TensorId id, std::int64_t offset, std::int64_t byte_count) const;
 
+  // Of the space that the ops compute in.
   const Arena& arena() const { return arena_; }
   const KernelTable& kernels() const { return kernels_; }
 
@@ -50,6 +51,7 @@ class CpuExecutor : public Executor {
   };
 
   BoundOp bind(std::size_t phase, std::size_t op);
+  const Arena& arena_in(Space space) const;
   void run_op(std::size_t phase, std::size_t op, const StepContext& context, std::int64_t first_row,
               std::int64_t end_row);
 
@@ -58,6 +60,7 @@ class CpuExecutor : public Executor {
   const KernelTable& kernels_;
   const int threads_;
   Arena arena_;
+  std::vector<std::unique_ptr<Arena>> shared_arenas_;  // parallel to the plan's
   std::vector<TensorView> views_;
   GemmCache gemms_;
   std::vector<std::vector<BoundOp>> bound_;  // per phase, per op
