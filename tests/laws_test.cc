@@ -59,7 +59,7 @@ TEST(LawOne, OpsWriteOnlyWhatTheyDeclare) {
       std::fill_n(allowed.begin() + offset, bytes, true);
     };
     ops::for_each_operand(*last_op, [&](std::string_view, TensorId id, ops::Access access) {
-      if (access == ops::Access::kRead) return;
+      if (access == ops::Access::kRead || program.tensor(id).space != plan.space) return;
       allow(plan.tensor_offset[static_cast<std::size_t>(id)], program.tensor(id).byte_count());
     });
     const auto p = static_cast<std::size_t>(last_phase - program.phases.data());
@@ -107,6 +107,7 @@ TEST(LawOne, OpsReadOnlyWhatIsAlive) {
       std::vector<std::pair<std::int64_t, std::int64_t>> alive = {{plan.arena_bytes, 0}};
       for (const Block& block : blocks) {
         if (block.tensor == kNoTensor || step < block.first || step > block.last) continue;
+        if (program.tensor(block.tensor).space != plan.space) continue;
         const auto offset = plan.tensor_offset[static_cast<std::size_t>(block.tensor)];
         alive.emplace_back(offset, offset + block.bytes);
       }

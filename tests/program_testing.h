@@ -52,12 +52,12 @@ class BoundProgram {
   Doubles run_batch(PhaseKind kind, std::span<const std::int32_t> x,
                     std::span<const std::int32_t> y, StepContext context = {}) {
     const Phase& phase = program_.phase(kind);
-    std::ranges::copy(x, executor_.view(phase.tokens).i32());
-    std::ranges::copy(y, executor_.view(phase.targets).i32());
+    std::ranges::copy(x, executor_.view(phase.io.tokens).i32());
+    std::ranges::copy(y, executor_.view(phase.io.targets).i32());
     context.sequence_count = phase.batch_size;
     logits_.clear();
     executor_.run(phase, context);
-    const std::span<float> losses = floats(phase.losses);
+    const std::span<float> losses = floats(phase.io.losses);
     return Doubles(losses.begin(), losses.end());
   }
 
@@ -65,7 +65,7 @@ class BoundProgram {
   double update(const StepContext& context) {
     const Phase& phase = program_.phase(PhaseKind::kUpdate);
     executor_.run(phase, context);
-    return *executor_.view(phase.norm).f64();
+    return *executor_.view(phase.io.norm).f64();
   }
 
   // Of the last batch: (B, T, V), put together from the chunks of the loss head.

@@ -21,6 +21,14 @@ void set_protection(const cpu::Arena& arena, int protection) {
   }
 }
 
+TensorId staging_of(const Phase& phase) {
+  for (const Op& op : phase.ops) {
+    if (const auto* read = op.as<ops::CheckpointRead>()) return read->staging;
+    if (const auto* write = op.as<ops::CheckpointWrite>()) return write->staging;
+  }
+  throw InternalError("a transfer in a phase without a checkpoint op");
+}
+
 Budget remote_budget(const Config& config, std::int64_t capacity_bytes) {
   return plain_budget(capacity_bytes, "the remote device", config.headroom);
 }
@@ -49,7 +57,8 @@ class RemoteExecutor::Reachable {
 // out of reach.
 class RemoteExecutor::StagedBytes : public TensorBytes {
  public:
-  explicit StagedBytes(RemoteExecutor& executor) : executor_(executor) {}
+  StagedBytes(RemoteExecutor& executor, TensorView staging)
+      : executor_(executor), staging_(staging) {}
 
   std::span<const std::byte> get(TensorId id, std::int64_t offset,
                                  std::int64_t byte_count) override {
@@ -67,15 +76,16 @@ class RemoteExecutor::StagedBytes : public TensorBytes {
 
  private:
   std::span<std::byte> staged(std::int64_t byte_count) {
-    if (byte_count > kMaxPieceBytes) throw InternalError("a piece larger than the staging buffer");
-    return std::span(executor_.staging_).first(static_cast<std::size_t>(byte_count));
+    if (byte_count > staging_.byte_count()) throw InternalError("a piece larger than its staging");
+    return {staging_.data, static_cast<std::size_t>(byte_count)};
   }
 
   RemoteExecutor& executor_;
+  TensorView staging_;  // booked by the checkpoint op, in pinned memory
 };
 
 RemoteExecutor::RemoteExecutor(const Program& program, const Plan& plan)
-    : inner_(program, plan), staging_(static_cast<std::size_t>(TensorBytes::kMaxPieceBytes)) {
+    : program_(program), inner_(program, plan) {
   set_protection(inner_.arena(), PROT_NONE);
 }
 
@@ -113,7 +123,7 @@ void RemoteExecutor::run_transfer_phase(const Started& work) {
       RemoteExecutor& executor;
       int depth;
     } const turn(*this);
-    StagedBytes bytes(*this);
+    StagedBytes bytes(*this, inner_.view(staging_of(*work.phase)));
     (*work.context.transfer)(bytes);
   };
   context.transfer = &staged;
@@ -122,15 +132,21 @@ void RemoteExecutor::run_transfer_phase(const Started& work) {
 }
 
 void RemoteExecutor::write(TensorId id, std::int64_t offset, std::span<const std::byte> bytes) {
+  require_shared(id);
   wait();
-  const Reachable reachable(*this);
   inner_.write(id, offset, bytes);
 }
 
 void RemoteExecutor::read(TensorId id, std::int64_t offset, std::span<std::byte> bytes) {
+  require_shared(id);
   wait();
-  const Reachable reachable(*this);
   inner_.read(id, offset, bytes);
+}
+
+void RemoteExecutor::require_shared(TensorId id) const {
+  if (program_.tensor(id).space != Space::kDevice) return;
+  throw InternalError(
+      fmt::format("the host cannot reach '{}' on the device", program_.tensor(id).name));
 }
 
 double RemoteExecutor::measure_peak_flops() {
@@ -142,6 +158,7 @@ double RemoteExecutor::measure_peak_flops() {
 RemoteDevice::RemoteDevice(const Config& config, std::int64_t capacity_bytes)
     : Device(remote_budget(config, capacity_bytes)),
       cpu_(config),
+      target_(cpu_.target()),
       capacity_bytes_(capacity_bytes) {}
 
 Rates RemoteDevice::rates(const Config& config, std::int64_t vocab_size) const {

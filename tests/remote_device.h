@@ -1,7 +1,7 @@
 // A device that the host cannot look into, as an example of one and as a proof of the seam: its
-// arena lies in pages that fault unless the executor itself is at work on them, it has a capacity,
-// and run() returns before anything is done. Inside it computes with the CPU's kernels, so that its
-// results are the CPU's, bit for bit.
+// arena lies in pages that fault unless the executor itself is at work on them, the host reaches
+// twins in pinned memory only, it has a capacity, and run() returns before anything is done. Inside
+// it computes with the CPU's kernels, so that its results are the CPU's, bit for bit.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,26 @@
 
 namespace snug {
 
+// What the CPU needs, in a space of the device's own.
+class RemoteTarget : public Target {
+ public:
+  explicit RemoteTarget(const Target& cpu) : cpu_(cpu) {}
+
+  std::int64_t scratch_bytes(const Op& op, const ops::Shapes& shapes) const override {
+    return cpu_.scratch_bytes(op, shapes);
+  }
+  int threads() const override { return cpu_.threads(); }
+  Space space() const override { return Space::kDevice; }
+  Space host_side() const override { return Space::kPinned; }
+  DType compute_dtype(DType wanted) const override { return cpu_.compute_dtype(wanted); }
+  std::int64_t overhead_bytes(const Program& program) const override {
+    return cpu_.overhead_bytes(program);
+  }
+
+ private:
+  const Target& cpu_;
+};
+
 class RemoteExecutor : public Executor {
  public:
   RemoteExecutor(const Program& program, const Plan& plan);
@@ -21,6 +41,7 @@ class RemoteExecutor : public Executor {
 
   // Kept until the next call, and done then.
   void run(const Phase& phase, const StepContext& context) override;
+  // Throw InternalError for a tensor in the device's own space.
   void write(TensorId id, std::int64_t offset, std::span<const std::byte> bytes) override;
   void read(TensorId id, std::int64_t offset, std::span<std::byte> bytes) override;
   void wait() override;
@@ -38,11 +59,12 @@ class RemoteExecutor : public Executor {
   };
 
   void run_transfer_phase(const Started& work);
+  void require_shared(TensorId id) const;
 
+  const Program& program_;
   cpu::CpuExecutor inner_;
   std::optional<Started> started_;
   int reachable_depth_ = 0;
-  std::vector<std::byte> staging_;  // what transfers go through
 };
 
 class RemoteDevice : public Device {
@@ -50,13 +72,14 @@ class RemoteDevice : public Device {
   explicit RemoteDevice(const Config& config,
                         std::int64_t capacity_bytes = std::numeric_limits<std::int64_t>::max());
 
-  const Target& target() const override { return cpu_.target(); }
+  const Target& target() const override { return target_; }
   Rates rates(const Config& config, std::int64_t vocab_size) const override;
   // Throws CapacityError when the plan's arena is larger than the capacity.
   std::unique_ptr<Executor> make_executor(const Program& program, const Plan& plan) const override;
 
  private:
   CpuDevice cpu_;
+  RemoteTarget target_;
   std::int64_t capacity_bytes_;
 };
 

@@ -70,6 +70,7 @@ struct Config : GptSizes {
   std::string card;                         // plan for this card; empty: for this machine
   bool fit = false;                         // apply the best fix
   bool safest = false;                      // prefer the fewest bytes to the fewest seconds
+  bool verify_plan = false;                 // check the plan; debug builds always do
   std::int64_t keep_checkpoints = 2;
   std::int64_t threads = 0;    // 0: all cores that this process may use
   std::string color = "auto";  // auto, always, never

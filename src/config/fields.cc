@@ -117,6 +117,8 @@ constexpr Field kFields[] = {
     {"optimizer_dtype", &Config::optimizer_dtype, Group::kMemory, kRun, kOwn,
      checked(check_optimizer_dtype, "float32, bfloat16"),
      "precision of AdamW's two moments; bfloat16 halves them and changes the result"},
+    {"verify_plan", &Config::verify_plan, Group::kMemory, kRun, kOwn, any_value(),
+     "check that no two tensors of the plan share a byte while both are alive"},
 
     {"device", &Config::device, Group::kMachine, kAll, kNano,
      checked(check_device, "auto, cpu, cuda, cuda:N"), "where to run"},

@@ -18,7 +18,7 @@ class Gpt2Pass : public Pass {
     const Phase& phase = builder_.phase();
     const TensorId x = builder_.activation(
         "embedding", {phase.batch_size, phase.block_size, builder_.model().n_embd});
-    builder_.emit("embedding", ops::Embed{.tokens = phase.tokens,
+    builder_.emit("embedding", ops::Embed{.tokens = phase.io.tokens,
                                           .wte = head_weight(),
                                           .wpe = builder_.weight("wpe.weight"),
                                           .x = x,
@@ -75,7 +75,7 @@ class Gpt2Pass : public Pass {
 
   void embed_backward(TensorId dstream, const ops::EmbedRows& rows) override {
     builder_.emit("embedding backward",
-                  ops::EmbedBackward{.tokens = builder_.phase().tokens,
+                  ops::EmbedBackward{.tokens = builder_.phase().io.tokens,
                                      .dx = dstream,
                                      .dwpe = builder_.gradient("wpe.weight"),
                                      .rows = rows.rows,

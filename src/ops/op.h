@@ -21,7 +21,7 @@ using AnyOp = std::variant<Zero, ResetEmbedRows, Embed, EmbedBackward, MergeEmbe
                            LayerNormApply, LayerNormBackward, Linear, LinearDx, LinearDw, Gelu,
                            GeluBackward, Attention, AttentionBackward, AttentionDecode, KvStore,
                            ResidualAdd, DropoutBackward, CrossEntropy, GradientNorm, AdamW, Cast,
-                           CheckpointWrite, CheckpointRead>;
+                           CheckpointWrite, CheckpointRead, Copy>;
 
 // Which op it is, without its operands: an index for tables of rows and rates.
 using OpKind = std::size_t;

@@ -29,14 +29,29 @@ struct Cast {
   }
 };
 
-// The host takes weights and optimizer state to a file, between iterations.
+// All bytes of a tensor to its twin in another memory space.
+struct Copy {
+  static constexpr std::string_view kName = "copy";
+
+  Read from;
+  Write to;
+
+  static constexpr auto operands() {
+    return std::tuple{NamedOperand{"from", &Copy::from}, NamedOperand{"to", &Copy::to}};
+  }
+};
+
+// The host takes weights and optimizer state to a file, between iterations; piece by piece through
+// `staging` where it cannot reach them.
 struct CheckpointWrite {
   static constexpr std::string_view kName = "checkpoint_write";
 
   ReadList tensors;
+  Optional<Write> staging;
 
   static constexpr auto operands() {
-    return std::tuple{NamedOperand{"tensors", &CheckpointWrite::tensors}};
+    return std::tuple{NamedOperand{"tensors", &CheckpointWrite::tensors},
+                      NamedOperand{"staging", &CheckpointWrite::staging}};
   }
   double traffic(const Shapes&) const { return 0; }  // by the host
 };
@@ -45,9 +60,11 @@ struct CheckpointRead {
   static constexpr std::string_view kName = "checkpoint_read";
 
   WriteList tensors;
+  Optional<Write> staging;
 
   static constexpr auto operands() {
-    return std::tuple{NamedOperand{"tensors", &CheckpointRead::tensors}};
+    return std::tuple{NamedOperand{"tensors", &CheckpointRead::tensors},
+                      NamedOperand{"staging", &CheckpointRead::staging}};
   }
   double traffic(const Shapes&) const { return 0; }  // by the host
 };

@@ -25,6 +25,7 @@ std::unique_ptr<RunPlan> plan_training(const Config& config, std::int64_t vocab_
   run->model = make_model_spec(config, vocab_size);
   run->program = build_training_program(run->model, training_shape(config), target);
   place(*run, target);
+  if (config.verify_plan) verify_plan(run->program, run->plan);
   return run;
 }
 

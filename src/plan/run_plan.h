@@ -25,7 +25,8 @@ struct RunPlan {
 // not count, here and below.
 Program training_program(const Config& config, std::int64_t vocab_size, const Target& target);
 
-// By pointer, because executors refer to program and plan.
+// By pointer, because executors refer to program and plan. With config.verify_plan the plan is
+// verified in every build.
 std::unique_ptr<RunPlan> plan_training(const Config& config, std::int64_t vocab_size,
                                        const Target& target);
 // `window` positions are kept; `compute` is the precision that is wanted.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/tensor_bytes.h"
 
 namespace snug {
 namespace {
@@ -69,10 +70,39 @@ TensorId ProgramBuilder::gradient(std::string_view short_name) const {
   return find(short_name, program_.gradients);
 }
 
-TensorId ProgramBuilder::add(Tensor tensor) {
-  tensor.space = target_.space();
+TensorId ProgramBuilder::add(Tensor tensor) { return add_in(target_.space(), std::move(tensor)); }
+
+TensorId ProgramBuilder::add_in(Space space, Tensor tensor) {
+  tensor.space = space;
   program_.tensors.push_back(std::move(tensor));
   return static_cast<TensorId>(program_.tensors.size() - 1);
+}
+
+TensorId ProgramBuilder::add_twin(TensorId id) {
+  Tensor twin = program_.tensor(id);
+  twin.name += " (host)";
+  return add_in(target_.host_side(), std::move(twin));
+}
+
+TensorId ProgramBuilder::from_host(TensorId id) {
+  if (!has_host_side()) return id;
+  const TensorId twin = add_twin(id);
+  emit(program_.tensor(id).name + " from the host", ops::Copy{.from = twin, .to = id});
+  return twin;
+}
+
+TensorId ProgramBuilder::to_host(TensorId id) {
+  if (!has_host_side()) return id;
+  const TensorId twin = add_twin(id);
+  emit(program_.tensor(id).name + " to the host", ops::Copy{.from = id, .to = twin});
+  return twin;
+}
+
+TensorId ProgramBuilder::add_staging() {
+  if (!has_host_side()) return kNoTensor;
+  return add_in(
+      target_.host_side(),
+      {"checkpoint staging", {TensorBytes::kMaxPieceBytes}, DType::kU8, Role::kIo, Lifetime::kOps});
 }
 
 TensorId ProgramBuilder::activation(std::string name, Shape shape, Role role) {

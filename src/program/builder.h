@@ -39,6 +39,13 @@ class ProgramBuilder {
   // A row's mean, scale or log-sum-exp: float32 always.
   TensorId statistic(std::string name, Shape shape);
 
+  // What the host fills or reads instead of `id`: its twin, or itself where the host can reach it.
+  // The op that copies is emitted here.
+  TensorId from_host(TensorId id);
+  TensorId to_host(TensorId id);
+  // What the host's transfers are staged through; kNoTensor where the host can reach every tensor.
+  TensorId add_staging();
+
   Phase& begin_phase(PhaseKind kind, bool in_iteration, std::int64_t batch_size = 0,
                      std::int64_t block_size = 0);
   Phase& phase() { return program_.phases.back(); }
@@ -52,6 +59,9 @@ class ProgramBuilder {
   Program take() { return std::move(program_); }
 
  private:
+  bool has_host_side() const { return target_.host_side() != target_.space(); }
+  TensorId add_in(Space space, Tensor tensor);
+  TensorId add_twin(TensorId id);
   TensorId find(std::string_view short_name, const std::vector<TensorId>& ids) const;
 
   const ModelSpec& model_;

@@ -35,8 +35,8 @@ void emit_forward(ProgramBuilder& builder, const Pass& pass, TensorId normed, co
                                       .y = chunk.logits,
                                       .tile_rows = chunk.tile_rows});
   builder.emit("loss", ops::CrossEntropy{.logits = chunk.logits,
-                                         .targets = phase.targets,
-                                         .losses = phase.losses,
+                                         .targets = phase.io.targets,
+                                         .losses = phase.io.losses,
                                          .gradient = want_gradient ? chunk.logits : kNoTensor});
 }
 

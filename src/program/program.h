@@ -26,17 +26,22 @@ enum class PhaseKind : std::uint8_t {
 };
 std::string_view name_of(PhaseKind kind);
 
-struct Phase {
-  PhaseKind kind;
-  bool in_iteration;  // kIteration tensors are alive in it
-  std::int64_t batch_size = 0;
-  std::int64_t block_size = 0;
-  // What the host fills and reads; kNoTensor where the phase has none.
+// What goes in and out of a phase; kNoTensor where it has none.
+struct PhaseTensors {
   TensorId tokens = kNoTensor;   // (B, T) int32
   TensorId targets = kNoTensor;  // (B, T) int32
   TensorId losses = kNoTensor;   // (B, T)
   TensorId logits = kNoTensor;   // (1, V), sampling
   TensorId norm = kNoTensor;     // (1) float64, update
+};
+
+struct Phase {
+  PhaseKind kind;
+  bool in_iteration;  // kIteration tensors are alive in it
+  std::int64_t batch_size = 0;
+  std::int64_t block_size = 0;
+  PhaseTensors io;    // as the ops see them
+  PhaseTensors host;  // as the host does: the same, or their twins where it cannot reach those
   std::vector<Op> ops;
   std::vector<RowLoop> loops;  // parts of `ops` that run chunk by chunk; in order, apart
 

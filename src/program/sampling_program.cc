@@ -28,10 +28,11 @@ void emit_forward(ProgramBuilder& builder, PhaseKind kind, std::int64_t T,
                   std::span<const LayerCache> caches) {
   const ModelSpec& model = builder.model();
   Phase& phase = builder.begin_phase(kind, false, 1, T);
-  phase.tokens = builder.add({"tokens", {1, T}, DType::kI32, Role::kIo, Lifetime::kPhase});
-  phase.logits =
+  phase.io.tokens = builder.add({"tokens", {1, T}, DType::kI32, Role::kIo, Lifetime::kPhase});
+  phase.io.logits =
       builder.add({"logits", {1, model.vocab_size}, DType::kF32, Role::kIo, Lifetime::kPhase});
-  const TensorId logits = phase.logits;
+  const TensorId logits = phase.io.logits;
+  phase.host.tokens = builder.from_host(phase.io.tokens);
   const auto pass = model.network->begin(
       builder, kind == PhaseKind::kPrefill ? PassMode::kPrefill : PassMode::kDecode, caches);
   TensorId stream = pass->embed();
@@ -45,6 +46,7 @@ void emit_forward(ProgramBuilder& builder, PhaseKind kind, std::int64_t T,
                                       .y = logits,
                                       .tile_rows = 1,
                                       .row_from_context = true});
+  phase.host.logits = builder.to_host(logits);
 }
 
 }  // namespace
@@ -55,7 +57,8 @@ Program build_sampling_program(const ModelSpec& model, std::int64_t window, DTyp
   builder.add_weights();
   const std::vector<LayerCache> caches = add_caches(builder, window);
   builder.begin_phase(PhaseKind::kLoad, false);
-  builder.emit("read weights", ops::CheckpointRead{.tensors = builder.program().weights});
+  builder.emit("read weights", ops::CheckpointRead{.tensors = builder.program().weights,
+                                                   .staging = builder.add_staging()});
   emit_forward(builder, PhaseKind::kPrefill, window, caches);
   emit_forward(builder, PhaseKind::kDecode, 1, caches);
   return builder.take();

@@ -33,9 +33,16 @@ TensorId add_io(ProgramBuilder& builder, const char* name, Shape shape, DType dt
 void add_batch_io(ProgramBuilder& builder) {
   Phase& phase = builder.phase();
   const Shape extent{phase.batch_size, phase.block_size};
-  phase.tokens = add_io(builder, "tokens", extent, DType::kI32);
-  phase.targets = add_io(builder, "targets", extent, DType::kI32);
-  phase.losses = add_io(builder, "losses", extent, DType::kF32);
+  phase.io.tokens = add_io(builder, "tokens", extent, DType::kI32);
+  phase.io.targets = add_io(builder, "targets", extent, DType::kI32);
+  phase.io.losses = add_io(builder, "losses", extent, DType::kF32);
+  phase.host.tokens = builder.from_host(phase.io.tokens);
+  phase.host.targets = builder.from_host(phase.io.targets);
+}
+
+void end_batch(ProgramBuilder& builder) {
+  Phase& phase = builder.phase();
+  phase.host.losses = builder.to_host(phase.io.losses);
 }
 
 void emit_evaluate(ProgramBuilder& builder, const TrainingShape& shape) {
@@ -48,6 +55,7 @@ void emit_evaluate(ProgramBuilder& builder, const TrainingShape& shape) {
     stream = pass->forward(layer, stream, false);
   }
   emit_loss(builder, *pass, pass->final_norm(stream), shape.loss_chunk);
+  end_batch(builder);
 }
 
 void emit_micro_step(ProgramBuilder& builder, const TrainingShape& shape,
@@ -70,6 +78,7 @@ void emit_micro_step(ProgramBuilder& builder, const TrainingShape& shape,
     pass->backward(layer, dstream, is_checkpointed(layer), keep_all);
   }
   pass->embed_backward(dstream, embed);
+  end_batch(builder);
 }
 
 void emit_begin(ProgramBuilder& builder, const ops::EmbedRows& embed,
@@ -84,8 +93,8 @@ void emit_begin(ProgramBuilder& builder, const ops::EmbedRows& embed,
 void emit_update(ProgramBuilder& builder, const Program& program, const TrainingShape& shape,
                  const ops::EmbedRows& embed) {
   Phase& phase = builder.begin_phase(PhaseKind::kUpdate, true);
-  phase.norm = add_io(builder, "gradient norm", {1}, DType::kF64);
-  const TensorId norm = phase.norm;
+  phase.io.norm = add_io(builder, "gradient norm", {1}, DType::kF64);
+  const TensorId norm = phase.io.norm;
   const TensorId dwte = builder.gradient(builder.model().network->token_embedding());
   builder.emit("embedding rows", ops::MergeEmbedRows{.rows = embed.rows,
                                                      .row_token = embed.row_token,
@@ -105,6 +114,7 @@ void emit_update(ProgramBuilder& builder, const Program& program, const Training
                             .weight_decay = parameter.decays ? shape.weight_decay : 0,
                             .parameter_index = static_cast<std::int64_t>(i)});
   }
+  phase.host.norm = builder.to_host(norm);
 }
 
 std::vector<TensorId> checkpointed(const Program& program) {
@@ -116,7 +126,8 @@ std::vector<TensorId> checkpointed(const Program& program) {
 
 void emit_load(ProgramBuilder& builder, const Program& program) {
   builder.begin_phase(PhaseKind::kLoad, false);
-  builder.emit("read checkpoint", ops::CheckpointRead{.tensors = checkpointed(program)});
+  builder.emit("read checkpoint", ops::CheckpointRead{.tensors = checkpointed(program),
+                                                      .staging = builder.add_staging()});
   ops::Cast cast;
   for (std::size_t i = 0; i < program.weights.size(); ++i) {
     if (program.compute_weights[i] == program.weights[i]) continue;
@@ -158,7 +169,8 @@ Program build_training_program(const ModelSpec& model, const TrainingShape& shap
   emit_micro_step(builder, shape, embed);
   emit_update(builder, program, shape, embed);
   builder.begin_phase(PhaseKind::kSave, false);
-  builder.emit("write checkpoint", ops::CheckpointWrite{.tensors = checkpointed(program)});
+  builder.emit("write checkpoint", ops::CheckpointWrite{.tensors = checkpointed(program),
+                                                        .staging = builder.add_staging()});
   return builder.take();
 }
 

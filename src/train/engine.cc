@@ -86,15 +86,15 @@ void TrainingEngine::fill_batch(const Phase& phase, const BatchSource& source,
   for (std::int64_t s = 0; s < context.sequence_count; ++s) {
     source.fill(context.iteration, context.first_sequence + s, tokens, targets);
     const std::int64_t first = s * phase.block_size;
-    write_elements<std::int32_t>(*executor_, phase.tokens, first, tokens);
-    write_elements<std::int32_t>(*executor_, phase.targets, first, targets);
+    write_elements<std::int32_t>(*executor_, phase.host.tokens, first, tokens);
+    write_elements<std::int32_t>(*executor_, phase.host.targets, first, targets);
   }
 }
 
 void TrainingEngine::add_losses(const Phase& phase, std::int64_t sequence_count, double& sum) {
   const auto losses = std::span(losses_).first(static_cast<std::size_t>(phase.block_size));
   for (std::int64_t s = 0; s < sequence_count; ++s) {
-    read_elements(*executor_, phase.losses, s * phase.block_size, losses);
+    read_elements(*executor_, phase.host.losses, s * phase.block_size, losses);
     for (const float loss : losses) sum += static_cast<double>(loss);
   }
 }
@@ -127,7 +127,7 @@ StepResult TrainingEngine::step(std::int64_t iteration, const BatchCallback& on_
   context.beta2 = config_.beta2;
   context.update_count = iteration + 1;
   executor_->run(update, context);
-  read_elements(*executor_, update.norm, 0, std::span(&result.gradient_norm, 1));
+  read_elements(*executor_, update.host.norm, 0, std::span(&result.gradient_norm, 1));
   result.updated = std::isfinite(result.gradient_norm);
   return result;
 }

@@ -57,16 +57,16 @@ void Generator::prefill(std::span<const std::int32_t> tokens) {
   // Positions after the last token are computed too, from token 0: causality keeps them away from
   // the ones that matter.
   std::fill(std::copy(tokens.begin(), tokens.end(), input_.begin()), input_.end(), 0);
-  write_elements<std::int32_t>(*executor_, prefill_.tokens, 0, input_);
+  write_elements<std::int32_t>(*executor_, prefill_.host.tokens, 0, input_);
   StepContext context;
   context.sequence_count = 1;
   context.position = static_cast<std::int64_t>(tokens.size()) - 1;
   executor_->run(prefill_, context);
-  read_elements(*executor_, prefill_.logits, 0, std::span(logits_));
+  read_elements(*executor_, prefill_.host.logits, 0, std::span(logits_));
 }
 
 void Generator::decode(std::int32_t token, std::int64_t position) {
-  write_elements<std::int32_t>(*executor_, decode_.tokens, 0, {&token, 1});
+  write_elements<std::int32_t>(*executor_, decode_.host.tokens, 0, {&token, 1});
   StepContext context;
   context.sequence_count = 1;
   context.position = position;
@@ -84,7 +84,7 @@ std::span<const float> Generator::logits_after(std::span<const std::int32_t> tok
     for (; cached_ < length; ++cached_) {
       decode(tokens[static_cast<std::size_t>(cached_)], cached_);
     }
-    read_elements(*executor_, decode_.logits, 0, std::span(logits_));
+    read_elements(*executor_, decode_.host.logits, 0, std::span(logits_));
   }
   return logits_;
 }

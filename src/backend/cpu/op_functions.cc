@@ -59,6 +59,11 @@ void run_zero(const OpRun& r, const ops::Zero& op) {
   for (const TensorId id : op.tensors.ids) fill_bytes(r.view(id), 0);
 }
 
+void run_copy(const OpRun& r, const ops::Copy& op) {
+  const TensorView from = r.view(op.from);
+  std::memcpy(r.view(op.to).data, from.data, static_cast<std::size_t>(from.byte_count()));
+}
+
 void run_checkpoint_write(const OpRun& r, const ops::CheckpointWrite&) { transfer(r); }
 void run_checkpoint_read(const OpRun& r, const ops::CheckpointRead&) { transfer(r); }
 

@@ -8,6 +8,7 @@ namespace snug::cpu {
 
 void run_zero(const OpRun& r, const ops::Zero& op);
 void run_cast(const OpRun& r, const ops::Cast& op);
+void run_copy(const OpRun& r, const ops::Copy& op);
 void run_checkpoint_write(const OpRun& r, const ops::CheckpointWrite& op);
 void run_checkpoint_read(const OpRun& r, const ops::CheckpointRead& op);
 

@@ -75,6 +75,7 @@ constexpr std::array kRows = {
     row<ops::AdamW, run_adamw>(DType::kF32),
     row<ops::AdamW, run_adamw_bf16>(DType::kBF16),
     row_of_bytes<ops::Cast, run_cast>(),
+    row_of_bytes<ops::Copy, run_copy>(),
     row_of_bytes<ops::CheckpointWrite, run_checkpoint_write>(),
     row_of_bytes<ops::CheckpointRead, run_checkpoint_read>(),
 };
