@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "engine_testing.h"
+#include "gpt2/spec.h"
 #include "train/generate.h"
 
 namespace snug {

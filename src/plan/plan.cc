@@ -39,16 +39,13 @@ void add_timeline(const Program& program, const std::vector<Block>& blocks, Plan
   }
 }
 
-// Those of one space; scratch lies in the one that the ops compute in.
-std::vector<Block> blocks_in(Space space, const Program& program,
-                             const std::vector<Block>& blocks) {
+// Leaves those of one space; scratch lies in the one that the ops compute in.
+std::vector<Block> blocks_in(Space space, const Program& program, std::vector<Block> blocks) {
   const Space own = compute_space(program);
-  std::vector<Block> here;
-  for (const Block& block : blocks) {
-    const Space lies_in = block.tensor == kNoTensor ? own : program.tensor(block.tensor).space;
-    if (lies_in == space) here.push_back(block);
-  }
-  return here;
+  std::erase_if(blocks, [&](const Block& block) {
+    return (block.tensor == kNoTensor ? own : program.tensor(block.tensor).space) != space;
+  });
+  return blocks;
 }
 
 std::int64_t most_live_bytes(const Program& program, const std::vector<Block>& blocks) {
