@@ -30,7 +30,7 @@ TensorId staging_of(const Phase& phase) {
 }
 
 Budget remote_budget(const Config& config, std::int64_t capacity_bytes) {
-  return plain_budget(capacity_bytes, "the remote device", config.headroom);
+  return plain_budget(capacity_bytes, BudgetSource::kMemoryBudget, config.headroom);
 }
 
 }  // namespace

@@ -11,9 +11,10 @@ struct Shapes;
 struct Attention {
   static constexpr std::string_view kName = "attention";
 
-  Read qkv;             // (B, T, 3C)
-  Write out;            // (B, T, C)
-  Optional<Write> lse;  // (B, head_count, T) float32, log of the sum of exp(scores): for backward
+  Read qkv;   // (B, T, 3C)
+  Write out;  // (B, T, C)
+  Optional<Write> lse =
+      {};  // (B, head_count, T) float32, log of the sum of exp(scores): for backward
   std::int64_t head_count = 0;
   std::uint32_t dropout_site = 0;  // 0: no dropout here
 

@@ -62,10 +62,10 @@ struct DropoutBackward {
 struct CrossEntropy {
   static constexpr std::string_view kName = "cross_entropy";
 
-  Read logits;               // (chunk_rows, V)
-  Read targets;              // (B, T) int32
-  Write losses;              // (B, T) float32
-  Optional<Write> gradient;  // the logits themselves, overwritten by their gradient
+  Read logits;                    // (chunk_rows, V)
+  Read targets;                   // (B, T) int32
+  Write losses;                   // (B, T) float32
+  Optional<Write> gradient = {};  // the logits themselves, overwritten by their gradient
 
   static constexpr auto kPrecision = &CrossEntropy::logits;
   static constexpr auto operands() {

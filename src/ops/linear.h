@@ -12,10 +12,10 @@ struct Shapes;
 struct Linear {
   static constexpr std::string_view kName = "linear";
 
-  Read x;               // (B, T, in)
-  Read weight;          // (out, in)
-  Optional<Read> bias;  // (out)
-  Write y;              // (B, T, out) = x weight^T + bias
+  Read x;                    // (B, T, in)
+  Read weight;               // (out, in)
+  Optional<Read> bias = {};  // (out)
+  Write y;                   // (B, T, out) = x weight^T + bias
   std::int64_t tile_rows = 0;
   bool row_from_context = false;  // only row StepContext::position, to y's only row (sampling)
 
@@ -46,10 +46,10 @@ struct LinearDx {
 struct LinearDw {
   static constexpr std::string_view kName = "linear_dw";
 
-  Read dy;                 // (B, T, out)
-  Read x;                  // (B, T, in)
-  Update dweight;          // (out, in), dy^T x is added to it
-  Optional<Update> dbias;  // (out), the sum of dy's rows is added to it
+  Read dy;                      // (B, T, out)
+  Read x;                       // (B, T, in)
+  Update dweight;               // (out, in), dy^T x is added to it
+  Optional<Update> dbias = {};  // (out), the sum of dy's rows is added to it
   std::int64_t tile_rows = 0;
 
   static constexpr auto kPrecision = &LinearDw::dy;

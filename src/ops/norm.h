@@ -10,11 +10,11 @@ struct Shapes;
 struct LayerNorm {
   static constexpr std::string_view kName = "layernorm";
 
-  Read x;               // (B, T, C)
-  Read gamma;           // (C)
-  Optional<Read> beta;  // (C)
-  Write y;              // (B, T, C)
-  Write mean, rstd;     // (B, T) float32
+  Read x;                    // (B, T, C)
+  Read gamma;                // (C)
+  Optional<Read> beta = {};  // (C)
+  Write y;                   // (B, T, C)
+  Write mean, rstd;          // (B, T) float32
 
   static constexpr auto kPrecision = &LayerNorm::x;
   static constexpr auto operands() {
@@ -30,7 +30,7 @@ struct LayerNormApply {
   static constexpr std::string_view kName = "layernorm_apply";
 
   Read x, gamma;
-  Optional<Read> beta;
+  Optional<Read> beta = {};
   Read mean, rstd;
   Write y;
 
@@ -47,9 +47,9 @@ struct LayerNormBackward {
   static constexpr std::string_view kName = "layernorm_backward";
 
   Read dy, x, gamma, mean, rstd;
-  Update dx;               // (B, T, C), added to: the residual stream's gradient
-  Update dgamma;           // (C), added to
-  Optional<Update> dbeta;  // (C), added to
+  Update dx;                    // (B, T, C), added to: the residual stream's gradient
+  Update dgamma;                // (C), added to
+  Optional<Update> dbeta = {};  // (C), added to
 
   static constexpr auto kPrecision = &LayerNormBackward::x;
   static constexpr auto operands() {

@@ -47,7 +47,7 @@ struct CheckpointWrite {
   static constexpr std::string_view kName = "checkpoint_write";
 
   ReadList tensors;
-  Optional<Write> staging;
+  Optional<Write> staging = {};
 
   static constexpr auto operands() {
     return std::tuple{NamedOperand{"tensors", &CheckpointWrite::tensors},
@@ -60,7 +60,7 @@ struct CheckpointRead {
   static constexpr std::string_view kName = "checkpoint_read";
 
   WriteList tensors;
-  Optional<Write> staging;
+  Optional<Write> staging = {};
 
   static constexpr auto operands() {
     return std::tuple{NamedOperand{"tensors", &CheckpointRead::tensors},

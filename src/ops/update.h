@@ -22,11 +22,11 @@ struct GradientNorm {
 struct AdamW {
   static constexpr std::string_view kName = "adamw";
 
-  Update weight;                 // float32
-  Read gradient;                 // float32, a sum
-  Update m, v;                   // float32, or bfloat16 rounded stochastically
-  Read norm;                     // (1) float64
-  Optional<Write> compute_copy;  // the weight in the precision of the arithmetic
+  Update weight;                      // float32
+  Read gradient;                      // float32, a sum
+  Update m, v;                        // float32, or bfloat16 rounded stochastically
+  Read norm;                          // (1) float64
+  Optional<Write> compute_copy = {};  // the weight in the precision of the arithmetic
   double weight_decay = 0;
   std::int64_t parameter_index = 0;  // keys the rounding of 16-bit moments
 

@@ -40,10 +40,10 @@ struct Phase {
   bool in_iteration;  // kIteration tensors are alive in it
   std::int64_t batch_size = 0;
   std::int64_t block_size = 0;
-  PhaseTensors io;    // as the ops see them
-  PhaseTensors host;  // as the host does: the same, or their twins where it cannot reach those
-  std::vector<Op> ops;
-  std::vector<RowLoop> loops;  // parts of `ops` that run chunk by chunk; in order, apart
+  PhaseTensors io = {};    // as the ops see them
+  PhaseTensors host = {};  // as the host does: the same, or their twins where it cannot reach those
+  std::vector<Op> ops = {};
+  std::vector<RowLoop> loops = {};  // parts of `ops` that run chunk by chunk; in order, apart
 
   // The loop that an op is part of, or null.
   const RowLoop* loop_of(std::size_t op) const;
