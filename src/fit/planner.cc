@@ -1,6 +1,5 @@
 #include "fit/planner.h"
 
-#include "gpt2/spec.h"
 #include "plan/plan.h"
 
 namespace snug {
@@ -33,10 +32,6 @@ std::unique_ptr<RunPlan> Planner::plan(const Config& config) const {
 std::int64_t Planner::least_bytes(const Config& config) const {
   const Program program = training_program(config, vocab_size_, target_);
   return checked_add(most_live_bytes(program), target_.overhead_bytes(program));
-}
-
-std::int64_t Planner::reported_parameters(const Config& config) const {
-  return make_model_spec(config, vocab_size_).reported_parameter_count();
 }
 
 DType Planner::compute_dtype(const Config& config) const {

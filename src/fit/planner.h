@@ -26,8 +26,6 @@ class Planner {
   double iteration_seconds(const Config& config) const;
 
   const Target& target() const { return target_; }
-  // As nanoGPT counts them, without the position embedding.
-  std::int64_t reported_parameters(const Config& config) const;
   DType compute_dtype(const Config& config) const;  // that the config's programs compute in
   std::int64_t vocab_size() const { return vocab_size_; }
   const Rates& rates() const { return rates_; }

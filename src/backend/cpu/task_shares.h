@@ -12,10 +12,10 @@
 
 namespace snug::cpu {
 
-constexpr int kMostThreads = 256;
+constexpr int kMaxThreads = 256;
 
 // Threads of a parallel region.
-inline int team_size() { return std::min(omp_get_max_threads(), kMostThreads); }
+inline int team_size() { return std::min(omp_get_max_threads(), kMaxThreads); }
 
 struct Range {
   std::int64_t first, end;
@@ -56,7 +56,7 @@ class TaskShares {
   }
 
   int group_;
-  std::array<Share, kMostThreads> shares_;
+  std::array<Share, kMaxThreads> shares_;
 };
 
 // fn(task) for tasks 0 to count - 1 on all threads.

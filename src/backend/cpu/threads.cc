@@ -10,7 +10,7 @@ namespace snug::cpu {
 
 int thread_count(std::int64_t wanted) {
   const std::int64_t asked = wanted > 0 ? wanted : omp_get_num_procs();
-  return static_cast<int>(std::min<std::int64_t>({asked, kMostThreads, omp_get_thread_limit()}));
+  return static_cast<int>(std::min<std::int64_t>({asked, kMaxThreads, omp_get_thread_limit()}));
 }
 
 ThreadCountScope::ThreadCountScope(int count)

@@ -6,7 +6,7 @@
 
 namespace snug::cpu {
 
-// All cores that this process may run on, or `wanted` if positive, but no more than kMostThreads or
+// All cores that this process may run on, or `wanted` if positive, but no more than kMaxThreads or
 // OpenMP's limit.
 int thread_count(std::int64_t wanted);
 

@@ -59,7 +59,7 @@ class RelayProgress {
     return std::atomic_ref(done_[index(thread)].handovers);
   }
 
-  std::array<Done, kMostThreads> done_;
+  std::array<Done, kMaxThreads> done_;
 };
 
 // One thread's part of a product.
