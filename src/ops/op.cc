@@ -48,6 +48,11 @@ std::string_view name_of(OpKind kind) {
   return kNames[kind];
 }
 
+std::string_view missing_operand(const Op& op) {
+  return std::visit([](const auto& definition) { return missing_operand(definition); },
+                    op.definition);
+}
+
 std::optional<DType> precision_of(const Op& op, const Shapes& shapes) {
   return std::visit(
       [&](const auto& definition) -> std::optional<DType> {

@@ -57,6 +57,8 @@ void for_each_operand(const Op& op, Visit&& visit) {
   std::visit([&](const auto& definition) { for_each_operand(definition, visit); }, op.definition);
 }
 
+std::string_view missing_operand(const Op& op);
+
 // The type that decides which kernel runs; nothing for ops on plain bytes.
 std::optional<DType> precision_of(const Op& op, const Shapes& shapes);
 

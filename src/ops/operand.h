@@ -74,4 +74,18 @@ void for_each_operand(const Definition& definition, Visit&& visit) {
   std::apply([&](const auto&... rows) { (visit_one(rows), ...); }, Definition::operands());
 }
 
+// The name of the first operand that must be there and is not; empty when there is none.
+template <class Definition>
+std::string_view missing_operand(const Definition& definition) {
+  std::string_view missing;
+  const auto look_at = [&](const auto& row) {
+    const auto& operand = definition.*row.member;
+    if constexpr (requires { operand.id; }) {
+      if (!operand.kIsOptional && !operand.is_present() && missing.empty()) missing = row.name;
+    }
+  };
+  std::apply([&](const auto&... rows) { (look_at(rows), ...); }, Definition::operands());
+  return missing;
+}
+
 }  // namespace snug::ops

@@ -115,6 +115,7 @@ TensorId ProgramBuilder::statistic(std::string name, Shape shape) {
 
 Phase& ProgramBuilder::begin_phase(PhaseKind kind, bool in_iteration, std::int64_t batch_size,
                                    std::int64_t block_size) {
+  require_no_loop();
   Phase next;
   next.kind = kind;
   next.in_iteration = in_iteration;
@@ -124,18 +125,25 @@ Phase& ProgramBuilder::begin_phase(PhaseKind kind, bool in_iteration, std::int64
   return phase();
 }
 
+void ProgramBuilder::require_no_loop() const {
+  if (in_loop_) throw InternalError("a loop was begun and not ended");
+}
+
 void ProgramBuilder::begin_loop(std::int64_t chunk_rows, std::int64_t tile_rows) {
+  require_no_loop();
   const std::size_t next = phase().ops.size();
   phase().loops.push_back({next, next, chunk_rows, tile_rows});
   in_loop_ = true;
 }
 
 void ProgramBuilder::emit(std::string label, ops::AnyOp definition) {
-  std::vector<Op>& ops = phase().ops;
-  ops.push_back({std::move(label), std::move(definition)});
-  if (in_loop_) phase().loops.back().end_op = ops.size();
-  Op& op = ops.back();
-  op.scratch_bytes = target_.scratch_bytes(op, shapes_of(program_, phase(), ops.size() - 1));
+  std::vector<Op>& all = phase().ops;
+  Op& op = all.emplace_back(Op{std::move(label), std::move(definition)});
+  if (const std::string_view missing = ops::missing_operand(op); !missing.empty()) {
+    throw InternalError(fmt::format("'{}' ({}) has no {}", op.label, ops::name_of(op), missing));
+  }
+  if (in_loop_) phase().loops.back().end_op = all.size();
+  op.scratch_bytes = target_.scratch_bytes(op, shapes_of(program_, phase(), all.size() - 1));
 }
 
 }  // namespace snug

@@ -56,12 +56,16 @@ class ProgramBuilder {
   void end_loop() { in_loop_ = false; }
 
   const Program& program() const { return program_; }
-  Program take() { return std::move(program_); }
+  Program take() {
+    require_no_loop();
+    return std::move(program_);
+  }
 
  private:
   bool has_host_side() const { return target_.host_side() != target_.space(); }
   TensorId add_in(Space space, Tensor tensor);
   TensorId add_twin(TensorId id);
+  void require_no_loop() const;
   TensorId find(std::string_view short_name, const std::vector<TensorId>& ids) const;
 
   const ModelSpec& model_;

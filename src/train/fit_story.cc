@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -109,17 +110,30 @@ FitRecord parse_record(const Json& json, const Json& config) {
   return record;
 }
 
+// Nothing for one that this version cannot tell: it only makes lines for people, and a newer Snug
+// may know fixes that this one does not.
+std::optional<FitRecord> told_record(const Json& json, const Json& config) {
+  try {
+    return parse_record(json, config);
+  } catch (const Json::exception&) {
+  } catch (const Error&) {
+  }
+  return std::nullopt;
+}
+
 std::vector<FitRecord> records_of(const TrainingState& state) {
   std::vector<FitRecord> records;
-  try {
-    const Json config = Json::parse(state.config_json);
-    for (const Json& record : Json::parse(state.fits_json)) {
-      records.push_back(parse_record(record, config));
-    }
-  } catch (const Json::exception& error) {
-    throw DataError(fmt::format("state.json: \"fits\" is not what Snug writes: {}", error.what()));
+  const Json config = Json::parse(state.config_json);
+  for (const Json& json : Json::parse(state.fits_json)) {
+    if (auto record = told_record(json, config)) records.push_back(std::move(*record));
   }
   return records;
+}
+
+bool are_same(const Fix& a, const Fix& b) {
+  return std::ranges::equal(a.changes, b.changes, [](const Change& x, const Change& y) {
+    return x.key == y.key && x.before == y.before && x.after == y.after;
+  });
 }
 
 std::string later_line(std::int64_t iteration, const FitOutcome& outcome) {
@@ -135,13 +149,14 @@ std::string_view changes_in_text(std::string_view line) {
 
 // Did the last fit change the same in the same way?
 bool is_known(const TrainingState& state, const FitOutcome& outcome) {
-  const std::string now = fit_changes_line(outcome);
   const std::vector<FitRecord> records = records_of(state);
   if (!records.empty()) {
     const FitOutcome& last = records.back().outcome;
-    return last.has_changed() && fit_changes_line(last) == now;
+    return last.has_changed() && last.for_speed == outcome.for_speed &&
+           are_same(last.fix, outcome.fix);
   }
-  return !state.fit_texts.empty() && changes_in_text(state.fit_texts.back()) == now;
+  return !state.fit_texts.empty() &&
+         changes_in_text(state.fit_texts.back()) == fit_changes_line(outcome);
 }
 
 }  // namespace

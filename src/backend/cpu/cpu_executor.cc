@@ -57,6 +57,10 @@ CpuExecutor::BoundOp CpuExecutor::bind(std::size_t phase, std::size_t op) {
   BoundOp bound;
   bound.shapes = shapes_of(program_, of_phase, op);
   const OpRow& row = row_of(what, bound.shapes);
+  if (bound.shapes.loop != nullptr && !row.runs_in_chunks) {
+    throw InternalError(fmt::format("the cpu backend has no kernel for '{}' in a loop ({})",
+                                    ops::name_of(what), what.label));
+  }
   const OpQuestion question{what, bound.shapes, threads_, gemms_};
   if (row.scratch != nullptr && row.scratch(question) > what.scratch_bytes) {
     throw InternalError(fmt::format("'{}' needs more scratch than was planned", what.label));
@@ -120,6 +124,7 @@ double CpuExecutor::measure_peak_flops() {
 void CpuExecutor::run(const Phase& phase, const StepContext& context) {
   const ThreadCountScope scope(threads_);
   const auto p = static_cast<std::size_t>(&phase - program_.phases.data());
+  if (p >= program_.phases.size()) throw InternalError("a phase of another program");
   const std::int64_t rows = context.sequence_count * phase.block_size;
   for (std::size_t o = 0; o < phase.ops.size();) {
     const RowLoop* loop = phase.loop_of(o);

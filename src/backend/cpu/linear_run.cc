@@ -109,6 +109,9 @@ void run_linear_dw(const OpRun& r, const ops::LinearDw& op) {
     return Gemm::Operands{dy + (row - chunk_row(r)) * out, x + row * in, nullptr, dweight, nullptr};
   });
   if (op.dbias.is_present()) {
+    if (r.shapes.loop != nullptr) {
+      throw InternalError(fmt::format("a bias's gradient in a loop: '{}'", r.op.label));
+    }
     r.kernels().bias_backward({r.B(), r.T(), out, dy, r.f32(op.dbias)});
   }
 }

@@ -1,12 +1,15 @@
 // Ops to kernels: operands by name into the kernels' contracts.
 #include "backend/cpu/op_functions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "backend/cpu/kernels/chunks.h"
 #include "backend/cpu/op_run.h"
+#include "base/error.h"
 
 namespace snug::cpu {
 namespace {
@@ -36,8 +39,11 @@ class ArenaBytes : public TensorBytes {
 };
 
 void transfer(const OpRun& r) {
+  if (r.context.transfer == nullptr) {
+    throw InternalError(fmt::format("'{}' without a host to give to or take from", r.op.label));
+  }
   ArenaBytes bytes(r.executor);
-  if (r.context.transfer != nullptr) (*r.context.transfer)(bytes);
+  (*r.context.transfer)(bytes);
 }
 
 }  // namespace

@@ -44,6 +44,16 @@ void cast_to_bf16(const TensorView& from, const TensorView& to) {
   });
 }
 
+void cast(const TensorView& from, const TensorView& to) {
+  if (to.dtype != DType::kBF16) throw InternalError("the cpu backend casts to bfloat16 only");
+  cast_to_bf16(from, to);
+}
+
+// After the weight has moved.
+void update_copy(const OpRun& r, const ops::AdamW& op) {
+  if (op.compute_copy.is_present()) cast(r.view(op.weight), r.view(op.compute_copy));
+}
+
 }  // namespace
 
 void run_gradient_norm(const OpRun& r, const ops::GradientNorm& op) {
@@ -66,23 +76,23 @@ std::int64_t gradient_norm_scratch(const OpQuestion& q, const ops::GradientNorm&
 
 void run_adamw(const OpRun& r, const ops::AdamW& op) {
   AdamW kernel;
-  if (set_common(r, op, r.f32(op.m), r.f32(op.v), kernel)) r.kernels().adamw(kernel);
+  if (!set_common(r, op, r.f32(op.m), r.f32(op.v), kernel)) return;
+  r.kernels().adamw(kernel);
+  update_copy(r, op);
 }
 
 void run_adamw_bf16(const OpRun& r, const ops::AdamW& op) {
   AdamWBf16 kernel;
   kernel.rounding = {r.context.seed, static_cast<std::uint32_t>(op.parameter_index),
                      static_cast<std::uint32_t>(r.context.iteration)};
-  if (set_common(r, op, r.view(op.m).bf16(), r.view(op.v).bf16(), kernel)) {
-    r.kernels().adamw_bf16(kernel);
-  }
+  if (!set_common(r, op, r.view(op.m).bf16(), r.view(op.v).bf16(), kernel)) return;
+  r.kernels().adamw_bf16(kernel);
+  update_copy(r, op);
 }
 
 void run_cast(const OpRun& r, const ops::Cast& op) {
   for (std::size_t i = 0; i < op.weights.ids.size(); ++i) {
-    const TensorView from = r.view(op.weights.ids[i]), to = r.view(op.copies.ids[i]);
-    if (to.dtype != DType::kBF16) throw InternalError("the cpu backend casts to bfloat16 only");
-    cast_to_bf16(from, to);
+    cast(r.view(op.weights.ids[i]), r.view(op.copies.ids[i]));
   }
 }
 

@@ -26,7 +26,7 @@ void run_definition(const OpRun& run) {
 // A row of an op in float32.
 template <class Definition, auto run, auto scratch = nullptr>
 constexpr OpRow row(std::optional<DType> precision = DType::kF32) {
-  OpRow made{ops::kind_of<Definition>(), precision, nullptr, nullptr,
+  OpRow made{ops::kind_of<Definition>(),     precision, nullptr, nullptr, false,
              run_definition<Definition, run>};
   // By type: under the sanitizers a function's address is no constant that can be compared.
   if constexpr (!std::is_null_pointer_v<std::remove_cv_t<decltype(scratch)>>) {
@@ -41,9 +41,17 @@ constexpr OpRow row_of_bytes() {
   return row<Definition, run>(std::nullopt);
 }
 
+// An op in float32 that can work on a part of the rows.
+template <class Definition, auto run>
+constexpr OpRow row_in_chunks() {
+  OpRow made = row<Definition, run>();
+  made.runs_in_chunks = true;
+  return made;
+}
+
 template <class Definition, auto run>
 constexpr OpRow linear_row() {
-  OpRow made = row<Definition, run>();
+  OpRow made = row_in_chunks<Definition, run>();
   made.scratch = [](const OpQuestion& question) {
     return linear_scratch(question, *linear_form(question.op, question.shapes));
   };
@@ -73,7 +81,7 @@ constexpr std::array kRows = {
     row<ops::KvStore, run_kv_store>(),
     row<ops::ResidualAdd, run_residual_add>(),
     row<ops::DropoutBackward, run_dropout_backward>(),
-    row<ops::CrossEntropy, run_cross_entropy>(),
+    row_in_chunks<ops::CrossEntropy, run_cross_entropy>(),
     row<ops::GradientNorm, run_gradient_norm, gradient_norm_scratch>(std::nullopt),
     row<ops::AdamW, run_adamw>(DType::kF32),
     row<ops::AdamW, run_adamw_bf16>(DType::kBF16),

@@ -31,7 +31,8 @@ struct OpRow {
   std::optional<DType> precision;                           // see ops::precision_of
   std::int64_t (*scratch)(const OpQuestion&);               // bytes; null: none
   std::unique_ptr<Prepared> (*prepare)(const OpQuestion&);  // null: nothing to prepare
-  void (*run)(const OpRun&);                                // allocates nothing
+  bool runs_in_chunks;        // honours OpRun's rows, as a loop over row chunks asks
+  void (*run)(const OpRun&);  // allocates nothing
 };
 
 std::span<const OpRow> op_rows();
