@@ -1,0 +1,55 @@
+// The fake card: how large it is, what it is told to get wrong, what it has seen. Host code that
+// runs on it uses CUDA's own names (cuda_runtime_api.h, cublasLt.h) and knows nothing of this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cuda_runtime_api.h"
+
+namespace emulator {
+
+struct CardSettings {
+  std::string name = "Emulated card";
+  int compute_major = 8, compute_minor = 6;
+  int multiprocessors = 28;
+  std::size_t capacity_bytes = std::size_t{12} << 30;
+  std::size_t held_bytes = 0;                          // by other programs
+  std::size_t context_bytes = std::size_t{256} << 20;  // taken by the first call that needs one
+  int clock_khz = 1777000, memory_clock_khz = 7501000, bus_width_bits = 192;
+  std::size_t l2_bytes = std::size_t{2304} << 10;
+  int driver_version = 13000;  // 12080 is older than the runtime
+};
+
+// "rtx3060", "rtx4070", ...: see card_names().
+std::optional<CardSettings> card_by_name(const std::string& name);
+std::vector<std::string> card_names();
+
+// Puts another card into the machine: allocations, streams, errors and orders of the old one are
+// forgotten. nullopt: none at all. Before the first call there is an rtx3060.
+void insert_card(std::optional<CardSettings> settings);
+
+// What the program allocated (as asked for, without rounding).
+struct CardUse {
+  std::size_t live_bytes = 0, high_water_bytes = 0, pinned_bytes = 0, pinned_high_water_bytes = 0;
+  std::size_t live_allocations = 0, allocations_ever = 0;
+  std::uint64_t launches = 0, copies = 0, matmuls = 0;
+};
+CardUse card_use();
+
+// Eager: an operation runs when it is enqueued. Lazy: operations wait for a synchronisation, the
+// youngest stream goes first, and pinned targets of copies are NaN until then, so that a missing
+// event or synchronisation shows.
+enum class StreamMode { kEager, kLazy };
+void set_stream_mode(StreamMode mode);
+
+// Orders for trouble. Each happens once.
+void fail_malloc_after(unsigned successes);
+void lose_card_after(std::uint64_t operations, cudaError_t error = cudaErrorUnknown);
+// Other programs take or give back memory.
+void set_held_bytes(std::size_t bytes);
+
+}  // namespace emulator
