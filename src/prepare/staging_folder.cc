@@ -1,0 +1,72 @@
+#include "prepare/staging_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "base/error.h"
+#include "data/atomic_file.h"
+#include "data/dataset_publication.h"
+#include "prepare/journal.h"
+
+namespace snug::prepare {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLockName = "lock";
+
+void sync_folder(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);  // not every file system can
+  ::close(descriptor);
+}
+
+}  // namespace
+
+StagingFolder::StagingFolder(const fs::path& directory)
+    : directory_(directory), path_(directory / ".prepare") {
+  data::create_output_directory(path_);
+  const std::string lock = (path_ / kLockName).string();
+  lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) {
+    throw DeviceError(fmt::format("{} cannot be written: {}", lock, std::strerror(errno)));
+  }
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock_);
+    throw DeviceError(fmt::format("another process is preparing data in {}", directory.string()));
+  }
+}
+
+StagingFolder::~StagingFolder() { ::close(lock_); }
+
+void StagingFolder::clear() {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+    std::error_code ignored;
+    if (entry.path().filename() != kLockName) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+void StagingFolder::publish(const std::vector<std::string>& names) {
+  remove_journal(path_);  // from here on there is nothing to go on from
+  sync_folder(path_);
+  data::publish_behind_mark(directory_, [&] {
+    for (const std::string& name : names) {
+      std::error_code error;
+      fs::rename(path_ / name, directory_ / name, error);
+      if (!error) continue;
+      throw DeviceError(fmt::format("{} cannot take its place: {}", (directory_ / name).string(),
+                                    error.message()));
+    }
+  });
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace snug::prepare
