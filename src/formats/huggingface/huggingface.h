@@ -1,0 +1,23 @@
+// Hugging Face GPT-2 folders, in and out: config.json and model.safetensors (or shards of it, or a
+// pytorch_model.bin); the tokenizer's files are not written yet. Format: docs/formats.md.
+#pragma once
+
+#include <optional>
+
+#include "formats/format.h"
+
+namespace snug::formats::huggingface {
+
+bool is_huggingface(const checkpoint::Path& path);  // a folder with a config.json
+Source open_huggingface(const checkpoint::Path& path);
+void write_huggingface(const Source& source, const checkpoint::Path& to,
+                       const WriteOptions& options);
+
+// The folder of a downloaded model ("gpt2", "gpt2-medium", "openai-community/gpt2") in the local
+// cache of Hugging Face's programs; nothing when it is not there.
+std::optional<checkpoint::Path> find_downloaded(const std::string& model);
+
+// Weights that the format keeps as (in, out), by the names of gpt2/spec.h.
+bool is_conv1d(std::string_view parameter);
+
+}  // namespace snug::formats::huggingface

@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "base/input_file.h"
+#include "formats/huggingface/huggingface.h"
+#include "formats/huggingface/model_config.h"
+#include "formats/huggingface/weight_files.h"
+#include "gpt2/spec.h"
+
+namespace snug::formats::huggingface {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMaxConfigBytes = kMiB;
+constexpr std::string_view kRoot = "transformer.";
+constexpr const char* kTokens = "transformer.wte.weight";
+
+// Masks of older versions of transformers: buffers, not weights.
+bool is_mask(std::string_view name) {
+  return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
+}
+
+bool all_equal(const StoredTensor& a, const StoredTensor* b) {
+  std::array<float, 4096> ours, others{};
+  for (std::int64_t first = 0; first < a.element_count(); first += std::ssize(ours)) {
+    const auto count = static_cast<std::size_t>(
+        std::min<std::int64_t>(std::ssize(ours), a.element_count() - first));
+    a.read(first, std::span(ours).first(count));
+    if (b != nullptr) b->read(first, std::span(others).first(count));
+    if (!std::equal(ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(count),
+                    others.begin())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void take_tensors(WeightFiles& files, Source& source) {
+  for (const auto& [name, stored] : files.tensors) {
+    if (is_mask(name) || name == "lm_head.weight") continue;
+    const std::string ours = name.starts_with(kRoot) ? name : std::string(kRoot) + name;
+    const bool turned = is_conv1d(ours) && stored.shape.rank() == 2;
+    source.tensors.insert_or_assign(ours, turned ? transposed(stored) : stored);
+  }
+  source.files = std::move(files.files);
+}
+
+// The embedding may have more rows than the config has tokens: padded for speed.
+void take_vocabulary(Source& source) {
+  const auto tokens = source.tensors.find(kTokens);
+  if (tokens == source.tensors.end() || tokens->second.shape.rank() != 2) return;
+  const std::int64_t rows = tokens->second.shape[0];
+  if (rows <= source.sizes.vocab_size) return;
+  source.notices.push_back(
+      fmt::format("its vocabulary of {} is padded to {}", source.sizes.vocab_size, rows));
+  source.sizes.vocab_size = rows;
+}
+
+void require_tied(const ModelConfig& config, const WeightFiles& files, const Source& source) {
+  const auto head = files.tensors.find("lm_head.weight");
+  if (head == files.tensors.end() || config.is_tied) return;
+  const StoredTensor& tokens = source.tensor(kTokens);
+  check_extent(head->second, "lm_head.weight", source.name);
+  if (head->second.shape == tokens.shape && all_equal(head->second, &tokens)) return;
+  throw DataError(
+      fmt::format("{}: lm_head.weight is not tied to the token embedding\nSnug's models "
+                  "share the two, as GPT-2's do",
+                  source.name));
+}
+
+void drop_zero_biases(Source& source) {
+  for (const auto& [name, tensor] : source.tensors) {
+    if (name.ends_with(".bias") && !all_equal(tensor, nullptr)) {
+      source.notices.push_back("its biases were trained since: they are kept");
+      return;
+    }
+  }
+  source.sizes.bias = false;
+  std::erase_if(source.tensors, [](const auto& item) { return item.first.ends_with(".bias"); });
+}
+
+std::optional<checkpoint::Path> cache_folder() {
+  const auto variable = [](const char* name) -> std::optional<checkpoint::Path> {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0' ? std::optional<checkpoint::Path>(value)
+                                              : std::nullopt;
+  };
+  if (const auto hub = variable("HF_HUB_CACHE")) return hub;
+  if (const auto home = variable("HF_HOME")) return *home / "hub";
+  if (const auto cache = variable("XDG_CACHE_HOME")) return *cache / "huggingface" / "hub";
+  if (const auto home = variable("HOME")) return *home / ".cache" / "huggingface" / "hub";
+  return std::nullopt;
+}
+
+// The snapshot that refs/main names, or else any that is whole.
+std::optional<checkpoint::Path> snapshot_in(const checkpoint::Path& model) {
+  std::error_code error;
+  if (fs::is_regular_file(model / "refs" / "main", error)) {
+    std::string hash = read_whole_file(model / "refs" / "main", kKiB);
+    while (!hash.empty() && std::isspace(static_cast<unsigned char>(hash.back())) != 0) {
+      hash.pop_back();
+    }
+    if (is_huggingface(model / "snapshots" / hash)) return model / "snapshots" / hash;
+  }
+  for (const auto& entry : fs::directory_iterator(model / "snapshots", error)) {
+    if (is_huggingface(entry.path())) return entry.path();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_conv1d(std::string_view parameter) {
+  return parameter.ends_with(".attn.c_attn.weight") || parameter.ends_with(".attn.c_proj.weight") ||
+         parameter.ends_with(".mlp.c_fc.weight") || parameter.ends_with(".mlp.c_proj.weight");
+}
+
+bool is_huggingface(const checkpoint::Path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path / "config.json", ignored);
+}
+
+Source open_huggingface(const checkpoint::Path& path) {
+  const checkpoint::Path config_file = path / "config.json";
+  const ModelConfig config =
+      parse_model_config(read_whole_file(config_file, kMaxConfigBytes), config_file.string());
+  WeightFiles files = open_weight_files(path);
+  Source source;
+  source.name = path.string();
+  source.sizes = config.sizes;
+  take_tensors(files, source);
+  take_vocabulary(source);
+  check_complete(source);
+  require_tied(config, files, source);
+  if (!config.has_bias) drop_zero_biases(source);
+  source.state.config_json = config_json_of(source.sizes);
+  return source;
+}
+
+std::optional<checkpoint::Path> find_downloaded(const std::string& model) {
+  const std::optional<checkpoint::Path> cache = cache_folder();
+  if (!cache) return std::nullopt;
+  std::string folder = "models--" + model;
+  for (std::size_t at = folder.find('/'); at != folder.npos; at = folder.find('/')) {
+    folder.replace(at, 1, "--");
+  }
+  if (auto found = snapshot_in(*cache / folder)) return found;
+  return model.find('/') == model.npos ? find_downloaded("openai-community/" + model)
+                                       : std::nullopt;
+}
+
+}  // namespace snug::formats::huggingface

@@ -1,0 +1,106 @@
+#include "formats/huggingface/weight_files.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/input_file.h"
+#include "checkpoint/safetensors.h"
+#include "formats/torch/torch_file.h"
+
+namespace snug::formats::huggingface {
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMaxIndexBytes = 16 * kMiB;
+
+std::optional<DType> float_type(std::string_view safetensors_dtype) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}) {
+    if (checkpoint::safetensors_name(dtype) == safetensors_dtype) return dtype;
+  }
+  return std::nullopt;
+}
+
+void add_safetensors(const checkpoint::Path& file, WeightFiles& files) {
+  const checkpoint::SafetensorsReader reader(file);
+  auto bytes = std::make_unique<FileBytes>(file);
+  for (const checkpoint::SafetensorsEntry& entry : reader.entries()) {
+    const std::optional<DType> dtype = float_type(entry.label.dtype);
+    if (!dtype) continue;
+    files.tensors.insert_or_assign(entry.label.name,
+                                   StoredTensor{.bytes = bytes.get(),
+                                                .offset = reader.data_start() + entry.begin,
+                                                .dtype = *dtype,
+                                                .shape = entry.label.shape,
+                                                .transposed = false});
+  }
+  files.files.push_back(std::move(bytes));
+}
+
+void add_torch(const checkpoint::Path& path, WeightFiles& files) {
+  auto opened = std::make_unique<torch::TorchFile>(path);
+  const data::pickle::PickleValue root = opened->root();
+  if (root.kind() != data::pickle::PickleKind::kDict) {
+    throw DataError(fmt::format("{} holds no dict of tensors", path.string()));
+  }
+  for (std::size_t i = 0; i < root.size(); ++i) {
+    if (root.key(i).kind() != data::pickle::PickleKind::kString) continue;
+    const std::string name(root.key(i).text());
+    // The causal mask of older versions, of bytes and four dimensions.
+    if (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias")) continue;
+    files.tensors.insert_or_assign(name, opened->tensor(root.value(i), name));
+  }
+  files.files.push_back(std::move(opened));
+}
+
+std::set<std::string> shards_of(const checkpoint::Path& index) {
+  const std::string name = index.string();
+  std::set<std::string> shards;
+  const Json json = Json::parse(read_whole_file(index, kMaxIndexBytes), nullptr, false);
+  const bool usable =
+      json.is_object() && json.contains("weight_map") && json.at("weight_map").is_object();
+  if (!usable) throw DataError(fmt::format("{} has no weight_map: it is damaged", name));
+  for (const auto& [tensor, file] : json.at("weight_map").items()) {
+    const std::string shard = file.is_string() ? file.get<std::string>() : "";
+    if (shard.empty() || checkpoint::Path(shard).filename() != shard) {
+      throw DataError(
+          fmt::format("{}: tensor {} lies in {}\nthe name of a file in the same folder "
+                      "was wanted",
+                      name, checkpoint::printable(tensor), checkpoint::printable(shard)));
+    }
+    shards.insert(shard);
+  }
+  return shards;
+}
+
+using AddFile = void (*)(const checkpoint::Path& file, WeightFiles& files);
+
+bool add_files(const checkpoint::Path& folder, const std::string& file, AddFile add,
+               WeightFiles& files) {
+  if (fs::exists(folder / file)) {
+    add(folder / file, files);
+    return true;
+  }
+  const checkpoint::Path index = folder / (file + ".index.json");
+  if (!fs::exists(index)) return false;
+  for (const std::string& shard : shards_of(index)) add(folder / shard, files);
+  return true;
+}
+
+}  // namespace
+
+WeightFiles open_weight_files(const checkpoint::Path& folder) {
+  WeightFiles files;
+  if (add_files(folder, "model.safetensors", add_safetensors, files)) return files;
+  if (add_files(folder, "pytorch_model.bin", add_torch, files)) return files;
+  throw DataError(fmt::format(
+      "{} has a config.json, but no weights\nmodel.safetensors, pytorch_model.bin or the index of "
+      "their shards was wanted: download the model again",
+      folder.string()));
+}
+
+}  // namespace snug::formats::huggingface

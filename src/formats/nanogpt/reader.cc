@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "config/config.h"
+#include "formats/nanogpt/nanogpt.h"
+#include "formats/torch/torch_file.h"
+#include "gpt2/spec.h"
+
+namespace snug::formats::nanogpt {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kFile = "ckpt.pt";
+constexpr std::string_view kCompiled = "_orig_mod.";  // torch.compile puts it before every name
+
+class NanoGptReader {
+ public:
+  NanoGptReader(Source& source, torch::TorchFile& file) : source_(source), file_(file) {}
+
+  void read() {
+    const data::pickle::PickleValue root = file_.root();
+    if (root.kind() != data::pickle::PickleKind::kDict) fail("holds no dict");
+    read_sizes(member(root, "model_args", data::pickle::PickleKind::kDict));
+    read_model(member(root, "model", data::pickle::PickleKind::kDict));
+    if (const auto optimizer = root.find("optimizer")) read_optimizer(*optimizer);
+    if (const auto iteration = root.find("iter_num")) {
+      source_.state.iteration = whole(*iteration, "iter_num");
+    }
+    if (const auto loss = root.find("best_val_loss")) {
+      source_.state.best_val_loss = file_.number(*loss, "best_val_loss");
+    }
+    if (const auto config = root.find("config")) read_config(*config);
+    finish_config();
+    check_steps();
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw DataError(fmt::format(
+        "{} {}\na ckpt.pt of nanoGPT holds model, model_args, optimizer, iter_num, best_val_loss "
+        "and config",
+        file_.name(), what));
+  }
+
+  data::pickle::PickleValue member(const data::pickle::PickleValue& dict, const char* key,
+                                   data::pickle::PickleKind kind) const {
+    const auto found = dict.find(key);
+    if (!found) fail(fmt::format("has no '{}'", key));
+    if (found->kind() != kind) {
+      fail(fmt::format("has a {} as '{}', not a {}", name_of(found->kind()), key, name_of(kind)));
+    }
+    return *found;
+  }
+
+  std::int64_t whole(const data::pickle::PickleValue& value, const char* key) const {
+    if (value.kind() != data::pickle::PickleKind::kInt || value.integer() < 0) {
+      fail(fmt::format("has a '{}' that is no whole number", key));
+    }
+    return value.integer();
+  }
+
+  void read_sizes(const data::pickle::PickleValue& args) {
+    const auto size = [&](const char* key) {
+      return whole(member(args, key, data::pickle::PickleKind::kInt), key);
+    };
+    config::GptSizes& sizes = source_.sizes;
+    sizes.n_layer = size("n_layer");
+    sizes.n_head = size("n_head");
+    sizes.n_embd = size("n_embd");
+    sizes.block_size = size("block_size");
+    sizes.vocab_size = size("vocab_size");
+    sizes.bias = member(args, "bias", data::pickle::PickleKind::kBool).integer() != 0;
+    if (const auto dropout = args.find("dropout"))
+      sizes.dropout = file_.number(*dropout, "dropout");
+    check_sizes(sizes, file_.name());
+  }
+
+  void read_model(const data::pickle::PickleValue& model) {
+    for (std::size_t i = 0; i < model.size(); ++i) {
+      if (model.key(i).kind() != data::pickle::PickleKind::kString) continue;
+      std::string_view name = model.key(i).text();
+      if (name.starts_with(kCompiled)) name.remove_prefix(kCompiled.size());
+      // Tied to wte; and the causal mask, which older versions of PyTorch had to keep.
+      const bool unused = name == "lm_head.weight" || name.ends_with(".attn.bias");
+      if (unused || model.value(i).kind() != data::pickle::PickleKind::kTensor) continue;
+      const std::string key(name);
+      source_.tensors.insert_or_assign(key, file_.tensor(model.value(i), key));
+    }
+  }
+
+  // The optimizer numbers the parameters: those that decay first, then the others.
+  std::vector<std::string> numbered_parameters() const {
+    std::vector<std::string> names;
+    const model::ModelSpec model = gpt2::make_model_spec(source_.sizes);
+    for (const bool decays : {true, false}) {
+      for (const model::ParameterSpec& parameter : model.parameters) {
+        if (parameter.decays == decays) names.push_back(parameter.name);
+      }
+    }
+    return names;
+  }
+
+  void read_optimizer(const data::pickle::PickleValue& optimizer) {
+    if (optimizer.kind() != data::pickle::PickleKind::kDict)
+      fail("has an 'optimizer' that is no dict");
+    const data::pickle::PickleValue states =
+        member(optimizer, "state", data::pickle::PickleKind::kDict);
+    if (states.size() == 0) return;  // saved before the first update
+    const std::vector<std::string> names = numbered_parameters();
+    if (states.size() != names.size()) {
+      fail(fmt::format("has the optimizer's state of {} parameters, the model has {}",
+                       states.size(), names.size()));
+    }
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const std::int64_t number = whole(states.key(i), "state");
+      if (number >= std::ssize(names)) fail(fmt::format("has no parameter number {}", number));
+      read_moments(states.value(i), names[static_cast<std::size_t>(number)]);
+    }
+    source_.has_optimizer = true;
+  }
+
+  void read_moments(const data::pickle::PickleValue& state, const std::string& name) {
+    if (state.kind() != data::pickle::PickleKind::kDict)
+      fail("has a parameter's state that is no dict");
+    for (const char* moment : {kFirstMoment, kSecondMoment}) {
+      const std::string key = name + moment;
+      source_.tensors.insert_or_assign(
+          key, file_.tensor(member(state, moment + 1, data::pickle::PickleKind::kTensor), key));
+    }
+    if (const auto step = state.find("step")) steps_ = file_.number(*step, "step");
+  }
+
+  // What a Snug config can hold of it; the rest is left out.
+  void read_config(const data::pickle::PickleValue& config) {
+    if (config.kind() != data::pickle::PickleKind::kDict) fail("has a 'config' that is no dict");
+    for (std::size_t i = 0; i < config.size(); ++i) {
+      if (config.key(i).kind() != data::pickle::PickleKind::kString) continue;
+      const data::pickle::PickleValue value = config.value(i);
+      Json json;
+      if (value.kind() == data::pickle::PickleKind::kBool) json = value.integer() != 0;
+      if (value.kind() == data::pickle::PickleKind::kInt) json = value.integer();
+      if (value.kind() == data::pickle::PickleKind::kFloat) json = value.real();
+      if (value.kind() == data::pickle::PickleKind::kString) json = std::string(value.text());
+      const std::string key(config.key(i).text());
+      try {
+        Json alone = Json::object();
+        alone[key] = json;
+        config::config_from_json(alone.dump());
+        config_[key] = json;
+      } catch (const ConfigError&) {
+        source_.notices.push_back(
+            fmt::format("its setting {} is left out", checkpoint::printable(key)));
+      }
+    }
+  }
+
+  void finish_config() {
+    const config::GptSizes& sizes = source_.sizes;
+    config_["n_layer"] = sizes.n_layer;
+    config_["n_head"] = sizes.n_head;
+    config_["n_embd"] = sizes.n_embd;
+    config_["block_size"] = sizes.block_size;
+    config_["vocab_size"] = sizes.vocab_size;
+    config_["bias"] = sizes.bias;
+    config_["gelu"] = sizes.gelu;
+    source_.state.config_json = config_.dump();
+  }
+
+  void check_steps() {
+    if (!source_.has_optimizer || steps_ == static_cast<double>(source_.state.iteration)) return;
+    source_.notices.push_back(fmt::format(
+        "its optimizer has done {} updates in {} iterations: the bias correction goes by the "
+        "iterations",
+        steps_, source_.state.iteration));
+  }
+
+  Source& source_;
+  torch::TorchFile& file_;
+  Json config_ = Json::object();
+  double steps_ = 0;
+};
+
+}  // namespace
+
+bool is_nanogpt(const checkpoint::Path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return std::filesystem::is_regular_file(path / kFile, ignored);
+  }
+  return std::filesystem::is_regular_file(path, ignored) && torch::is_zip(path);
+}
+
+Source open_nanogpt(const checkpoint::Path& path) {
+  const checkpoint::Path file = std::filesystem::is_directory(path) ? path / kFile : path;
+  auto opened = std::make_unique<torch::TorchFile>(file);
+  Source source;
+  source.name = file.string();
+  NanoGptReader(source, *opened).read();
+  source.files.push_back(std::move(opened));
+  check_complete(source);
+  return source;
+}
+
+}  // namespace snug::formats::nanogpt

@@ -1,0 +1,43 @@
+// A file of torch.save: a pickled value whose tensors lie in the archive's other entries. Read
+// without Python; what the pickle would call is never called. Format: docs/formats.md.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "data/pickle/reader.h"
+#include "formats/stored_tensor.h"
+#include "formats/torch/zip_archive.h"
+
+namespace snug::formats::torch {
+
+// True for a zip archive; older versions of torch wrote another format.
+bool is_zip(const std::filesystem::path& path);
+
+class TorchFile : public OpenFile {
+ public:
+  // Throws DataError for whatever is not such a file.
+  explicit TorchFile(const std::filesystem::path& path);
+
+  data::pickle::PickleValue root() const { return pickle_->root(); }
+  const std::string& name() const { return archive_->name(); }
+
+  // A value of kind kTensor as it lies in the file, which must outlive it. Throws DataError, by
+  // `called`, for a layout or type that is not read, or data outside its storage.
+  StoredTensor tensor(const data::pickle::PickleValue& value, const std::string& called);
+  // A number, or a tensor of one element.
+  double number(const data::pickle::PickleValue& value, const std::string& called);
+
+ private:
+  const ByteSource& storage(const std::string& key, const std::string& called);
+
+  std::unique_ptr<ZipArchive> archive_;  // by pointer, as entries refer to it
+  std::string prefix_;                   // "ckpt/": the folder inside the archive
+  std::unique_ptr<data::pickle::PickleDocument> pickle_;
+  std::unordered_map<std::string, std::unique_ptr<ZipBytes>> storages_;
+};
+
+}  // namespace snug::formats::torch
