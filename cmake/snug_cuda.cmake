@@ -1,0 +1,101 @@
+# The CUDA backend in one of three forms, SNUG_CUDA:
+#   emulated  kernels by the C++ compiler, on the fake card of emulator/; needs no toolkit
+#   toolkit   kernels by nvcc, linked with NVIDIA's libraries; the preset cuda
+#   off       its absent twins
+# Files x_absent.cc, x_real.cc, x_emulated.cc are twins: one of them is compiled.
+set(SNUG_CUDA emulated CACHE STRING "The CUDA backend: emulated, toolkit or off")
+set_property(CACHE SNUG_CUDA PROPERTY STRINGS emulated toolkit off)
+if(SNUG_SANITIZE MATCHES thread OR SNUG_FUZZ)
+  set(SNUG_CUDA off)  # fibers, and the checked build's own entry points, do not go with it
+endif()
+
+include(${CMAKE_CURRENT_LIST_DIR}/snug_toolkit.cmake)
+
+# What planning needs of the backend without a card stays in snug_backend.
+set(SNUG_CUDA_FOLDER ${CMAKE_SOURCE_DIR}/src/backend/cuda)
+set(SNUG_CUDA_PLANNED "/backend/cuda/(nvml|cuda_target|scratch)[^/]*$")
+
+# snug_leave_out_card(files): takes the card-facing files, which go into snug_cuda, from a list.
+function(snug_leave_out_card files)
+  set(card ${${files}})
+  list(FILTER card INCLUDE REGEX "/backend/cuda/")
+  list(FILTER card EXCLUDE REGEX ${SNUG_CUDA_PLANNED})
+  set(kept ${${files}})
+  if(card)
+    list(REMOVE_ITEM kept ${card})
+  endif()
+  set(${files} ${kept} PARENT_SCOPE)
+endfunction()
+
+# snug_cuda_sources(kernels host): the card-facing files of the form chosen.
+function(snug_cuda_sources kernels host)
+  file(GLOB_RECURSE cu CONFIGURE_DEPENDS ${SNUG_CUDA_FOLDER}/*.cu)
+  file(GLOB_RECURSE cc CONFIGURE_DEPENDS ${SNUG_CUDA_FOLDER}/*.cc)
+  list(FILTER cc EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER cc EXCLUDE REGEX ${SNUG_CUDA_PLANNED})
+  set(twins ${cc})
+  list(FILTER twins INCLUDE REGEX "_(absent|real|emulated)\\.cc$")
+  list(FILTER cc EXCLUDE REGEX "_(absent|real|emulated)\\.cc$")
+  set(word emulated)
+  if(SNUG_CUDA STREQUAL toolkit)
+    set(word real)
+  elseif(SNUG_CUDA STREQUAL off)
+    set(word absent)
+    set(cu "")
+    set(cc "")
+  endif()
+  list(FILTER twins INCLUDE REGEX "_${word}\\.cc$")
+  set(${kernels} ${cu} PARENT_SCOPE)
+  set(${host} ${cc} ${twins} PARENT_SCOPE)
+endfunction()
+
+# snug_emulated_kernels(target kernels...): an object library of .cu files by the C++ compiler.
+function(snug_emulated_kernels target)
+  add_library(${target} OBJECT ${ARGN})
+  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX)
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(${target} PUBLIC emulator snug_backend)
+  snug_flags(${target})
+  # Optimised in every build: a fiber's stack is small. Sums are not fused, whatever the CPU.
+  target_compile_options(${target} PRIVATE -x c++ -O2 -ffp-contract=off -Wno-unknown-pragmas)
+endfunction()
+
+function(snug_cuda_library)
+  snug_cuda_sources(kernels host)
+  if(SNUG_CUDA STREQUAL emulated AND kernels)
+    snug_emulated_kernels(snug_cuda_kernels ${kernels})
+    add_library(snug_cuda STATIC ${host} $<TARGET_OBJECTS:snug_cuda_kernels>)
+    target_link_libraries(snug_cuda PUBLIC emulator)
+  elseif(SNUG_CUDA STREQUAL toolkit)
+    snug_toolkit_library("${kernels}" "${host}")
+  elseif(host)
+    add_library(snug_cuda STATIC ${host})
+  else()
+    add_library(snug_cuda INTERFACE)
+    target_link_libraries(snug_cuda INTERFACE snug_backend)
+    return()
+  endif()
+  target_link_libraries(snug_cuda PUBLIC snug_backend)
+  target_include_directories(snug_cuda PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  snug_flags(snug_cuda)
+  if(SNUG_TESTS AND SNUG_CUDA STREQUAL emulated)
+    snug_cuda_tests()
+  endif()
+endfunction()
+
+# The tests beside the backend's files: x_test.cc in cuda_test, on plain kernels.
+function(snug_cuda_tests)
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${SNUG_CUDA_FOLDER}/*_test.cc)
+  list(FILTER tests EXCLUDE REGEX ${SNUG_CUDA_PLANNED})
+  if(NOT tests)
+    return()
+  endif()
+  add_executable(cuda_test ${tests})
+  snug_test_program(cuda_test LINKS snug_cuda)
+  gtest_discover_tests(cuda_test NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
+                       PROPERTIES LABELS "cuda;unit" TIMEOUT 300)
+  add_dependencies(unit_tests cuda_test)
+  if(NOT SNUG_SANITIZE)
+    snug_toolkit_tests()
+  endif()
+endfunction()

@@ -1,0 +1,90 @@
+# The CUDA backend by nvcc. No CMake language CUDA: its checks want a toolkit laid out as NVIDIA's
+# installer does, and the one from PyPI is not.
+set(SNUG_TOOLKIT "" CACHE PATH "Folder of a CUDA toolkit (bin/nvcc, include, lib)")
+# Turing (float16 only), Ampere, Ada, Hopper, Blackwell; and code for cards to come.
+set(SNUG_CUDA_ARCHITECTURES 75 80 86 89 90 120 CACHE STRING "Compute capabilities to compile for")
+
+if(NOT SNUG_TOOLKIT)
+  execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/cuda_toolkit OUTPUT_VARIABLE toolkit
+                  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  set(SNUG_TOOLKIT "${toolkit}" CACHE PATH "" FORCE)
+endif()
+
+# What spills is told here; kernel_resources_test fails for a spill that is not known yet.
+set(SNUG_NVCC_FLAGS -std=c++20 -O3 --expt-relaxed-constexpr -Xptxas --warn-on-spills -Xcompiler -Wall,-Wextra
+    -I${CMAKE_SOURCE_DIR}/src)
+if(SNUG_WERROR)
+  list(APPEND SNUG_NVCC_FLAGS -Werror all-warnings)
+endif()
+
+# snug_nvcc_objects(out kernels...): an object file per kernel source.
+function(snug_nvcc_objects out)
+  set(objects "")
+  set(codes "")
+  foreach(arch ${SNUG_CUDA_ARCHITECTURES})
+    list(APPEND codes -gencode arch=compute_${arch},code=sm_${arch})
+  endforeach()
+  list(GET SNUG_CUDA_ARCHITECTURES -1 newest)
+  list(APPEND codes -gencode arch=compute_${newest},code=compute_${newest})
+  foreach(kernel ${ARGN})
+    file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR}/src ${kernel})
+    set(object ${CMAKE_BINARY_DIR}/nvcc/${name}.o)
+    get_filename_component(folder ${object} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
+    add_custom_command(
+      OUTPUT ${object}
+      COMMAND ${SNUG_TOOLKIT}/bin/nvcc ${SNUG_NVCC_FLAGS} ${codes} -ccbin ${CMAKE_CXX_COMPILER} -MD
+              -MF ${object}.d -c ${kernel} -o ${object}
+      DEPENDS ${kernel}
+      DEPFILE ${object}.d
+      COMMENT "nvcc ${name}"
+      VERBATIM)
+    list(APPEND objects ${object})
+  endforeach()
+  set(${out} ${objects} PARENT_SCOPE)
+endfunction()
+
+# snug_toolkit_library(kernels host): snug_cuda with NVIDIA's runtime and cuBLASLt. The runtime is
+# linked in and finds the driver itself, so that the program starts where there is none.
+function(snug_toolkit_library kernels host)
+  if(NOT EXISTS ${SNUG_TOOLKIT}/bin/nvcc)
+    message(FATAL_ERROR "no CUDA toolkit: ./scripts/build cuda finds or fetches one")
+  endif()
+  snug_nvcc_objects(objects ${kernels})
+  add_library(snug_cuda STATIC ${host} ${objects})
+  set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON)
+  target_include_directories(snug_cuda SYSTEM BEFORE PUBLIC ${SNUG_TOOLKIT}/include)
+  find_package(Threads REQUIRED)
+  find_library(SNUG_CUDART cudart_static REQUIRED NO_DEFAULT_PATH
+               PATHS ${SNUG_TOOLKIT} PATH_SUFFIXES lib64 lib)
+  file(GLOB cublaslt ${SNUG_TOOLKIT}/lib64/libcublasLt.so.* ${SNUG_TOOLKIT}/lib/libcublasLt.so.*)
+  list(GET cublaslt 0 cublaslt)
+  target_link_libraries(snug_cuda PUBLIC ${SNUG_CUDART} ${cublaslt} Threads::Threads ${CMAKE_DL_LIBS}
+                                         rt)
+endfunction()
+
+# Label toolkit: what only a toolkit can tell, without a card. The emulator's declarations have
+# NVIDIA's values; no kernel spills registers but those that are known to.
+function(snug_toolkit_tests)
+  if(NOT EXISTS "${SNUG_TOOLKIT}/bin/nvcc")
+    add_test(NAME toolkit_tests COMMAND ${CMAKE_COMMAND} -E echo
+             "skipped: no CUDA toolkit here; ./scripts/cuda_toolkit --fetch gets one")
+    set_tests_properties(toolkit_tests PROPERTIES LABELS toolkit SKIP_REGULAR_EXPRESSION "skipped:")
+    return()
+  endif()
+  foreach(whose own nvidia)
+    add_executable(header_values_${whose} ${CMAKE_SOURCE_DIR}/tests/cuda/header_values.cc)
+  endforeach()
+  target_include_directories(header_values_own BEFORE PRIVATE ${CMAKE_SOURCE_DIR}/emulator/include)
+  target_include_directories(header_values_nvidia BEFORE PRIVATE ${SNUG_TOOLKIT}/include)
+  add_test(NAME toolkit_headers_test
+           COMMAND sh -c "$<TARGET_FILE:header_values_own> > own_values.txt && \
+$<TARGET_FILE:header_values_nvidia> > nvidia_values.txt && diff own_values.txt nvidia_values.txt")
+  add_executable(occupancy ${CMAKE_SOURCE_DIR}/tests/cuda/occupancy.cc)
+  target_include_directories(occupancy BEFORE PRIVATE ${SNUG_TOOLKIT}/include)
+  add_test(NAME kernel_resources_test
+           COMMAND ${CMAKE_SOURCE_DIR}/tests/cuda/kernel_resources.py ${SNUG_TOOLKIT}
+                   ${CMAKE_SOURCE_DIR} $<TARGET_FILE:occupancy> ${SNUG_CUDA_ARCHITECTURES})
+  set_tests_properties(toolkit_headers_test kernel_resources_test PROPERTIES LABELS toolkit
+                                                                             TIMEOUT 1500)
+endfunction()

@@ -1,0 +1,55 @@
+// A card that work can be run on, as devices see it: no CUDA header is needed to ask. Which cards
+// these are depends on the build: the machine's, the emulator's, or none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "backend/backend.h"
+#include "plan/plan.h"
+
+namespace snug::cuda {
+
+struct OpenCard {
+  int index = 0;
+  std::string name;              // the driver's
+  int capability = 0;            // 86 for 8.6
+  std::int64_t total_bytes = 0;  // as the driver tells programs
+  std::int64_t free_bytes =
+      0;  // with the context made, and what the libraries will still load set aside
+  std::int64_t driver = 0, runtime = 0;  // versions, 13000 for 13.0
+
+  bool has_bfloat16() const { return capability >= 80; }
+};
+
+// What `device` is called where this build's cards are meant: "cuda" or "emulated"; "": none.
+std::string_view card_device();
+// How many cards there are; 0 also where the driver or its library is missing.
+int card_count();
+
+// Makes the context on card `index`, then looks at what is free. `model` names the card to emulate,
+// where cards are emulated. Throws DeviceError, saying what is wrong and what to do.
+OpenCard open_card(int index, const std::string& model);
+
+struct RunSettings {
+  bool tf32 = false;  // float32 products may round their operands to 10 bits
+};
+// Takes the plan's memory on the card and binds the program to it; both must outlive the executor.
+// Throws CapacityError when the memory is refused.
+std::unique_ptr<backend::Executor> make_executor(const OpenCard& card,
+                                                 const program::Program& program,
+                                                 const plan::Plan& plan,
+                                                 const RunSettings& settings);
+
+// Tensors of an executor that make_executor() made, read op by op; for self-tests, slow. The
+// observer is called when an op's work is done, in the loss head once per chunk, whose end it gets.
+using TensorReader = std::function<void(TensorId, std::span<std::byte>)>;
+using OpObserver = std::function<void(const program::Phase&, const ops::Op&, std::int64_t end_row,
+                                      const TensorReader&)>;
+void observe(backend::Executor& executor, OpObserver observer);
+
+}  // namespace snug::cuda

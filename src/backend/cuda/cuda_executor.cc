@@ -1,0 +1,169 @@
+#include "backend/cuda/cuda_executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/cuda/errors.h"
+#include "backend/cuda/op_run.h"
+#include "backend/cuda/peak_flops.h"
+#include "backend/cuda/scratch.h"
+#include "base/error.h"
+
+namespace snug::cuda {
+namespace {
+
+struct Rows {
+  std::int64_t first, end;
+};
+
+// The rows of an op outside of loops: all that are in use, or the one that the context names.
+Rows rows_of(const ops::Op& op, const program::Phase& phase, const backend::StepContext& context) {
+  const auto* linear = op.as<ops::Linear>();
+  if (linear == nullptr || !linear->row_from_context) {
+    return {0, context.sequence_count * phase.block_size};
+  }
+  const std::int64_t row = phase.block_size > 1 ? context.position : 0;
+  return {row, row + 1};
+}
+
+// What the kernels cannot hold is refused by name before anything runs.
+void require_supported(const ops::Op& op, const ops::Shapes& shapes) {
+  const auto refuse = [&](std::string_view what, std::int64_t is, std::int64_t most) {
+    throw DeviceError(
+        fmt::format("'{}' has {} {}, the kernels for cards hold at most {}\n"
+                    "train on the processor with --device=cpu",
+                    op.label, what, is, most));
+  };
+  if (const auto* attention = op.as<ops::Attention>()) {
+    const std::int64_t size = shapes.width(attention->out) / attention->head_count;
+    if (size > kLargestHead) refuse("heads of", size, kLargestHead);
+  }
+  if (const auto* norm = op.as<ops::LayerNorm>(); norm && shapes.width(norm->x) > kLargestWidth) {
+    refuse("rows of", shapes.width(norm->x), kLargestWidth);
+  }
+}
+
+}  // namespace
+
+CudaExecutor::CudaExecutor(const program::Program& program, const plan::Plan& plan,
+                           const ExecutorSettings& settings)
+    : program_(program),
+      plan_(plan),
+      settings_(settings),
+      arena_(CudaArena::Place::kCard, plan.arena_bytes),
+      gemms_(settings.tf32) {
+  if (const std::int64_t bytes = plan.arena_bytes_in(Space::kPinned); bytes > 0) {
+    pinned_.emplace(CudaArena::Place::kPinned, bytes);
+  }
+  for (std::size_t p = 0; p < program.phases.size(); ++p) {
+    auto& of_phase = bound_.emplace_back();
+    const program::Phase& phase = program.phases[p];
+    for (std::size_t o = 0; o < phase.ops.size(); ++o) of_phase.push_back(bind(phase, p, o));
+    bind_together(p);
+  }
+}
+
+CudaExecutor::BoundOp CudaExecutor::bind(const program::Phase& phase, std::size_t p,
+                                         std::size_t op) {
+  const ops::Op& what = phase.ops[op];
+  BoundOp bound;
+  bound.shapes = program::shapes_of(program_, phase, op);
+  const OpRow& row = row_of(what, bound.shapes);
+  if (bound.shapes.loop != nullptr && !row.runs_in_chunks) {
+    throw InternalError(fmt::format("the cuda backend has no kernel for '{}' in a loop ({})",
+                                    ops::name_of(what), what.label));
+  }
+  require_supported(what, bound.shapes);
+  const plan::ScratchPlace& place = plan_.scratch[p][op];
+  if (scratch_of(what, bound.shapes) > place.byte_count) {
+    throw InternalError(fmt::format("'{}' needs more scratch than was planned", what.label));
+  }
+  if (place.byte_count > 0) bound.scratch = arena_.data() + place.offset;
+  bound.run = row.run;
+  if (row.prepare != nullptr) bound.prepared = row.prepare({what, bound.shapes, phase, gemms_});
+  if (const auto* copy = what.as<ops::Copy>()) {
+    for (const TensorId id : {copy->from.id, copy->to.id}) {
+      if (program_.tensor(id).space != plan_.space) host_tensors_.push_back({id, p, Event()});
+    }
+  }
+  return bound;
+}
+
+// A residual addition and the norm of its result are one pass, unless the plan has put what the
+// norm writes where the addition still reads.
+void CudaExecutor::bind_together(std::size_t phase) {
+  const std::vector<ops::Op>& all = program_.phases[phase].ops;
+  for (std::size_t o = 0; o + 1 < all.size(); ++o) {
+    const auto* add = all[o].as<ops::ResidualAdd>();
+    const auto* norm = all[o + 1].as<ops::LayerNorm>();
+    if (add == nullptr || norm == nullptr || norm->x != add->out) continue;
+    bool apart = true;
+    for (const TensorId written : {norm->y.id, norm->mean.id, norm->rstd.id}) {
+      apart = apart && !share_bytes(written, add->residual) && !share_bytes(written, add->branch);
+    }
+    bound_[phase][o].runs_with_next = bound_[phase][o + 1].ran_with_previous = apart;
+  }
+}
+
+bool CudaExecutor::share_bytes(TensorId a, TensorId b) const {
+  const auto begin = [&](TensorId id) { return plan_.tensor_offset[static_cast<std::size_t>(id)]; };
+  const auto end = [&](TensorId id) { return begin(id) + program_.tensor(id).byte_count(); };
+  return begin(a) < end(b) && begin(b) < end(a);
+}
+
+std::byte* CudaExecutor::address(TensorId id) const {
+  if (id == kNoTensor) return nullptr;
+  const std::int64_t offset = plan_.tensor_offset[static_cast<std::size_t>(id)];
+  if (offset < 0) {
+    throw InternalError(fmt::format("'{}' has no place in the plan", program_.tensor(id).name));
+  }
+  const bool on_card = program_.tensor(id).space == plan_.space;
+  return (on_card ? arena_.data() : pinned_->data()) + offset;
+}
+
+void CudaExecutor::run_op(std::size_t phase, std::size_t op, const backend::StepContext& context,
+                          std::int64_t first_row, std::int64_t end_row) {
+  const program::Phase& of_phase = program_.phases[phase];
+  const ops::Op& what = of_phase.ops[op];
+  const BoundOp& bound = bound_[phase][op];
+  if (!bound.ran_with_previous) {
+    const ops::Op* next = bound.runs_with_next ? &of_phase.ops[op + 1] : nullptr;
+    bound.run({*this, what, bound.shapes, context, bound.scratch, bound.prepared.get(), first_row,
+               end_row, next});
+    if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
+      require(error, fmt::format("'{}' ({})", what.label, ops::name_of(what)));
+    }
+  }
+  if (observer_) observer_(of_phase, what, first_row, end_row);
+}
+
+void CudaExecutor::run(const program::Phase& phase, const backend::StepContext& context) {
+  const auto p = static_cast<std::size_t>(&phase - program_.phases.data());
+  if (p >= program_.phases.size()) throw InternalError("a phase of another program");
+  const std::int64_t rows = context.sequence_count * phase.block_size;
+  for (std::size_t o = 0; o < phase.ops.size();) {
+    const ops::RowLoop* loop = phase.loop_of(o);
+    if (loop == nullptr) {
+      const auto [first, end] = rows_of(phase.ops[o], phase, context);
+      run_op(p, o++, context, first, end);
+      continue;
+    }
+    for (std::int64_t row = 0; row < rows;) {
+      const std::int64_t next = loop->chunk_end(row, phase.block_size, rows);
+      for (std::size_t i = loop->first_op; i < loop->end_op; ++i) run_op(p, i, context, row, next);
+      row = next;
+    }
+    o = loop->end_op;
+  }
+}
+
+void CudaExecutor::wait() { require(cudaStreamSynchronize(stream()), "the work that was started"); }
+
+double CudaExecutor::measure_peak_flops() {
+  wait();
+  return cuda::measure_peak_flops(arena_, program_, stream());
+}
+
+}  // namespace snug::cuda

@@ -1,0 +1,94 @@
+// Executor on a card: one arena there and one in pinned memory, exactly as large as planned; every
+// tensor bound to its place, every product chosen before the first step. Ops are started on one
+// stream in the program's order; the host waits only for what it reads or overwrites.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/cuda/kernels/kernels.h"
+#include "backend/cuda/op_rows.h"
+#include "backend/cuda/resources.h"
+#include "plan/plan.h"
+
+namespace snug::cuda {
+
+struct ExecutorSettings {
+  int capability = 80;  // of the card: 86 for 8.6
+  bool tf32 = false;    // float32 products may round their operands to 10 bits
+};
+
+class CudaExecutor : public backend::Executor {
+ public:
+  // Takes the plan's memory on the current card. `program` and `plan` must outlive the executor.
+  // Throws CapacityError when the memory is refused, DeviceError for what the card cannot do.
+  CudaExecutor(const program::Program& program, const plan::Plan& plan,
+               const ExecutorSettings& settings);
+
+  void run(const program::Phase& phase, const backend::StepContext& context) override;
+  // Throw InternalError for a tensor on the card.
+  void write(TensorId id, std::int64_t offset, std::span<const std::byte> bytes) override;
+  void read(TensorId id, std::int64_t offset, std::span<std::byte> bytes) override;
+  void wait() override;
+  double measure_peak_flops() override;
+
+  // For ops that are being started.
+  cudaStream_t stream() const { return stream_.get(); }
+  TensorCores tensor_cores() const {
+    return settings_.capability < 80 ? TensorCores::kTuring : TensorCores::kAmpere;
+  }
+  // Null for kNoTensor. Throws InternalError for a tensor that has no place.
+  std::byte* address(TensorId id) const;
+  void copy(TensorId from, TensorId to);
+  // The host's turn in a load or save phase; pieces go through `staging`.
+  void transfer(TensorId staging, const backend::StepContext& context);
+
+  const CudaArena& arena() const { return arena_; }
+
+  // Called after every op was started, in the loss head once per chunk, and again for the second of
+  // two that run as one; for tests and measurements.
+  using Observer = std::function<void(const program::Phase&, const ops::Op&, std::int64_t first_row,
+                                      std::int64_t end_row)>;
+  void observe(Observer observer) { observer_ = std::move(observer); }
+
+ private:
+  struct BoundOp {
+    ops::Shapes shapes;
+    void (*run)(const OpRun&) = nullptr;
+    std::unique_ptr<Prepared> prepared;
+    std::byte* scratch = nullptr;
+    bool runs_with_next = false, ran_with_previous = false;
+  };
+  class StagedBytes;
+
+  BoundOp bind(const program::Phase& phase, std::size_t p, std::size_t op);
+  void bind_together(std::size_t phase);
+  bool share_bytes(TensorId a, TensorId b) const;
+  void run_op(std::size_t phase, std::size_t op, const backend::StepContext& context,
+              std::int64_t first_row, std::int64_t end_row);
+  std::byte* bytes_at(TensorId id, std::int64_t offset, std::int64_t byte_count) const;
+  Event& copied(TensorId host_tensor);
+
+  const program::Program& program_;
+  const plan::Plan& plan_;
+  const ExecutorSettings settings_;
+  CudaArena arena_;
+  std::optional<CudaArena> pinned_;
+  Stream stream_;
+  GemmCache gemms_;
+  std::vector<std::vector<BoundOp>> bound_;  // per phase, per op
+  // Of every tensor that the host shares with the card: when its last copy is done, and the phase
+  // whose copy that is.
+  struct HostTensor {
+    TensorId id;
+    std::size_t phase;
+    Event copied;
+  };
+  std::vector<HostTensor> host_tensors_;
+  Observer observer_;
+};
+
+}  // namespace snug::cuda

@@ -1,0 +1,163 @@
+#include "backend/cuda/gemm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "backend/cuda/errors.h"
+#include "backend/cuda/limits.h"
+#include "base/error.h"
+
+namespace snug::cuda {
+namespace {
+
+using Result = GemmShape::Result;
+
+// Tensors begin on multiples of this (plan/plan.h); rows of them only where their width allows.
+constexpr std::int64_t kTensorAlignment = 64;
+
+cudaDataType_t type_of(DType dtype) {
+  return dtype == DType::kBF16 ? CUDA_R_16BF : dtype == DType::kF16 ? CUDA_R_16F : CUDA_R_32F;
+}
+
+// cuBLASLt is column-major: a row-major matrix (rows, width) is its transpose (width, rows). So
+// every product is that of the transposes: C^T = A B with
+struct Form {
+  cublasOperation_t transpose_a, transpose_b;
+  std::int64_t m, n, k;
+  std::int64_t a_width, b_width, c_width;  // of the row-major matrices
+};
+Form form_of(const GemmShape& s) {
+  switch (s.result) {
+    case Result::kOutput:
+      return {CUBLAS_OP_T, CUBLAS_OP_N, s.out, s.rows, s.in, s.in, s.in, s.out};
+    case Result::kInputGradient:
+      return {CUBLAS_OP_N, CUBLAS_OP_N, s.in, s.rows, s.out, s.in, s.out, s.in};
+    default:
+      return {CUBLAS_OP_N, CUBLAS_OP_T, s.in, s.out, s.rows, s.in, s.out, s.in};
+  }
+}
+
+cublasLtMatrixLayout_t layout_of(DType dtype, std::int64_t width, std::int64_t rows) {
+  cublasLtMatrixLayout_t layout = nullptr;
+  require(cublasLtMatrixLayoutCreate(&layout, type_of(dtype), static_cast<std::uint64_t>(width),
+                                     static_cast<std::uint64_t>(rows), width),
+          "describing a matrix");
+  return layout;
+}
+
+template <class Value>
+void set(cublasLtMatmulDesc_t product, cublasLtMatmulDescAttributes_t attribute,
+         const Value& value) {
+  require(cublasLtMatmulDescSetAttribute(product, attribute, &value, sizeof value),
+          "describing a product");
+}
+template <class Value>
+void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute,
+         const Value& value) {
+  require(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value),
+          "describing a product");
+}
+
+// Of any row of a matrix: a product may start at any of them.
+std::uint32_t alignment_of(std::int64_t width, DType dtype) {
+  return static_cast<std::uint32_t>(std::gcd(kTensorAlignment, width * size_of(dtype)));
+}
+
+struct Preference {
+  Preference() { require(cublasLtMatmulPreferenceCreate(&get), "describing a product"); }
+  ~Preference() { cublasLtMatmulPreferenceDestroy(get); }
+  Preference(const Preference&) = delete;
+  Preference& operator=(const Preference&) = delete;
+
+  cublasLtMatmulPreference_t get = nullptr;
+};
+
+}  // namespace
+
+CublasHandle::CublasHandle() { require(cublasLtCreate(&handle_), "starting cuBLASLt"); }
+CublasHandle::~CublasHandle() { cublasLtDestroy(handle_); }
+
+Gemm::Gemm(const CublasHandle& handle, const GemmShape& shape, std::string_view label)
+    : handle_(handle), shape_(shape) {
+  const bool tf32 = shape.tf32 && shape.dtype == DType::kF32;
+  require(cublasLtMatmulDescCreate(
+              &product_, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
+          label);
+  const Form form = form_of(shape);
+  set(product_, CUBLASLT_MATMUL_DESC_TRANSA, form.transpose_a);
+  set(product_, CUBLASLT_MATMUL_DESC_TRANSB, form.transpose_b);
+  if (shape.has_bias) {
+    set(product_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    set(product_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+        static_cast<std::int32_t>(type_of(shape.result_dtype)));
+    // Algorithms are looked for with a bias that is there; which one is told when the product runs.
+    set(product_, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+        reinterpret_cast<const void*>(kTensorAlignment));
+  }
+  describe_layouts();
+  choose(label);
+}
+
+Gemm::~Gemm() {
+  for (const cublasLtMatrixLayout_t layout : {a_, b_, c_}) {
+    if (layout != nullptr) cublasLtMatrixLayoutDestroy(layout);
+  }
+  if (product_ != nullptr) cublasLtMatmulDescDestroy(product_);
+}
+
+void Gemm::describe_layouts() {
+  const GemmShape& s = shape_;
+  if (s.result == Result::kWeightGradient) {
+    a_ = layout_of(s.dtype, s.in, s.rows);
+    b_ = layout_of(s.dtype, s.out, s.rows);
+    c_ = layout_of(DType::kF32, s.in, s.out);
+    return;
+  }
+  const Form form = form_of(s);
+  a_ = layout_of(s.dtype, s.in, s.out);  // the weight
+  b_ = layout_of(s.dtype, form.b_width, s.rows);
+  c_ = layout_of(s.result_dtype, form.c_width, s.rows);
+}
+
+void Gemm::choose(std::string_view label) {
+  const Form form = form_of(shape_);
+  const DType result = shape_.result == Result::kWeightGradient ? DType::kF32 : shape_.result_dtype;
+  const Preference preference;
+  set(preference.get, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+      static_cast<std::uint64_t>(kGemmWorkspaceBytes));
+  set(preference.get, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+      alignment_of(form.a_width, shape_.dtype));
+  set(preference.get, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+      alignment_of(form.b_width, shape_.dtype));
+  for (const auto attribute :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    set(preference.get, attribute, alignment_of(form.c_width, result));
+  }
+  // Split sums are added up through the workspace in a fixed order, never in place.
+  set(preference.get, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+      static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE |
+                                 CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
+  cublasLtMatmulHeuristicResult_t found = {};
+  int count = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      handle_.get(), product_, a_, b_, c_, c_, preference.get, 1, &found, &count);
+  if (status != CUBLAS_STATUS_SUCCESS || count == 0) {
+    throw DeviceError(fmt::format("cuBLASLt has no product for '{}': {} rows, {} by {}, {}", label,
+                                  shape_.rows, shape_.out, shape_.in, name_of(shape_.dtype)));
+  }
+  algorithm_ = found.algo;
+}
+
+void Gemm::run(const Operands& operands, cudaStream_t stream, std::string_view label) const {
+  const float one = 1, beta = shape_.result == Result::kWeightGradient ? 1 : 0;
+  if (shape_.has_bias) set(product_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+  // Of a weight's gradient the right operand, x, is cuBLASLt's A; of the others the weight is.
+  require(cublasLtMatmul(handle_.get(), product_, &one, operands.right, a_, operands.left, b_,
+                         &beta, operands.result, c_, operands.result, c_, &algorithm_,
+                         operands.workspace, static_cast<std::size_t>(kGemmWorkspaceBytes), stream),
+          label);
+}
+
+}  // namespace snug::cuda
