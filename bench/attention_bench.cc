@@ -33,20 +33,21 @@ struct Buffers {
     dqkv.resize(qkv.size());
     lse.resize(static_cast<std::size_t>(B * H * T));
     const int threads = omp_get_max_threads();
-    scratch.resize(static_cast<std::size_t>(attention_scratch_bytes(T, D, threads) / 4 + 1));
+    scratch.resize(static_cast<std::size_t>(cpu::attention_scratch_bytes(T, D, threads) / 4 + 1));
     back_scratch.resize(
-        static_cast<std::size_t>(attention_backward_scratch_bytes(T, D, threads) / 4 + 1));
+        static_cast<std::size_t>(cpu::attention_backward_scratch_bytes(T, D, threads) / 4 + 1));
   }
-  static Scratch whole(std::vector<float>& floats) {
+  static cpu::Scratch whole(std::vector<float>& floats) {
     return {reinterpret_cast<std::byte*>(floats.data()),
             static_cast<std::int64_t>(floats.size() * sizeof(float))};
   }
   void forward() {
-    attention_fast({B, T, C, H, qkv.data(), out.data(), lse.data(), whole(scratch), dropout});
+    cpu::attention_fast<float>(
+        {B, T, C, H, qkv.data(), out.data(), lse.data(), whole(scratch), dropout});
   }
   void backward() {
-    attention_backward_fast({B, T, C, H, qkv.data(), out.data(), lse.data(), dout.data(),
-                             dqkv.data(), whole(back_scratch), dropout});
+    cpu::attention_backward_fast<float>({B, T, C, H, qkv.data(), out.data(), lse.data(),
+                                         dout.data(), dqkv.data(), whole(back_scratch), dropout});
   }
   void report(benchmark::State& state, double flops_per_pair_and_channel) const {
     const double pairs = double(B * H) * double(T) * double(T + 1) / 2;
@@ -55,7 +56,7 @@ struct Buffers {
   }
 
   std::int64_t B, T, H, D, C;
-  Dropout dropout{};
+  cpu::Dropout dropout{};
   std::vector<float> qkv, out, lse, dout, dqkv, scratch, back_scratch;
 };
 

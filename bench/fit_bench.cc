@@ -50,13 +50,14 @@ const BenchShape kShapes[] = {
      30},
 };
 
-double predicted(const LoadedConfig& loaded) {
-  const CpuDevice device(loaded.values);
-  const Rates rates = device.rates(loaded.values, loaded.values.vocab_size);
-  return Planner(device.target(), loaded.values.vocab_size, rates).iteration_seconds(loaded.values);
+double predicted(const config::LoadedConfig& loaded) {
+  const device::CpuDevice device(loaded.values);
+  const fit::Rates rates = device.rates(loaded.values, loaded.values.vocab_size);
+  return fit::Planner(device.target(), loaded.values.vocab_size, rates)
+      .iteration_seconds(loaded.values);
 }
 
-double measured(RandomRun& run, int iterations) {
+double measured(train::RandomRun& run, int iterations) {
   const Clock::time_point start = Clock::now();
   for (std::int64_t i = 0; i < iterations; ++i) run.engine().step(1 + i);
   return seconds_since(start) / iterations;
@@ -64,11 +65,11 @@ double measured(RandomRun& run, int iterations) {
 
 // Prediction and truth in turns, so that a slow moment of the machine meets both.
 void compare(const BenchShape& shape, int rounds) {
-  const LoadedConfig loaded = load_config(Command::kTrain, shape.arguments);
+  const config::LoadedConfig loaded = config::load_config(config::Command::kTrain, shape.arguments);
   std::vector<double> ratios, truths;
   for (int round = 0; round < rounds; ++round) {
     const double expected = predicted(loaded);
-    RandomRun run(loaded.values);
+    train::RandomRun run(loaded.values);
     run.engine().step(0);
     truths.push_back(measured(run, shape.iterations));
     ratios.push_back(expected / truths.back());
@@ -83,20 +84,20 @@ void compare(const BenchShape& shape, int rounds) {
 
 void time_search() {
   const cuda::CudaTarget target;
-  const Card& card = card_named("rtx3060");
-  const LoadedConfig loaded =
-      load_config(Command::kPlan, std::vector<std::string>{"--batch_size=64", "--card=rtx3060",
-                                                           "--gradient_accumulation_steps=8"});
-  const Planner planner(target, 50304, card_rates(card));
-  const Grid grid = full_grid(loaded.values, planner);
-  const Budget budget = card_budget(card, "auto", "0%");
+  const fit::Card& card = fit::card_named("rtx3060");
+  const config::LoadedConfig loaded = config::load_config(
+      config::Command::kPlan, std::vector<std::string>{"--batch_size=64", "--card=rtx3060",
+                                                       "--gradient_accumulation_steps=8"});
+  const fit::Planner planner(target, 50304, fit::card_rates(card));
+  const fit::Grid grid = fit::full_grid(loaded.values, planner);
+  const fit::Budget budget = fit::card_budget(card, "auto", "0%");
   double search = 1e9, table = 1e9;
   for (int i = 0; i < 5; ++i) {
     Clock::time_point start = Clock::now();
-    if (!Search(planner, loaded.values, grid).fastest(budget.usable_bytes)) std::abort();
+    if (!fit::Search(planner, loaded.values, grid).fastest(budget.usable_bytes)) std::abort();
     search = std::min(search, seconds_since(start));
     start = Clock::now();
-    find_fixes(planner, loaded, budget);
+    fit::find_fixes(planner, loaded, budget);
     table = std::min(table, seconds_since(start));
   }
   fmt::print("GPT-2 124M, {} settings: search {:.1f} ms, with the table of fixes {:.1f} ms\n",

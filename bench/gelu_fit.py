@@ -2,7 +2,7 @@
 
     python3 bench/gelu_fit.py        (needs mpmath)
 
-Phi(x) - 1/2 and gelu'(x) - 1/2 are odd: x P(u) with u = 2 (x / end)^2 - 1 in [-1, 1]. P is the
+Phi(x) - 1/2 and gelu'(x) - 1/2 are odd, in the erf form and in the tanh form: x P(u) with u = 2 (x / end)^2 - 1 in [-1, 1]. P is the
 polynomial with the smallest largest |x| |error| (Remez' exchange), in powers of u, lowest first.
 """
 
@@ -25,6 +25,19 @@ def phi_part(x):
 
 def slope_part(x):
     return phi_part(x) + density(x)
+
+
+def tanh_argument(x):
+    return mp.sqrt(2 / mp.pi) * (x + mp.mpf("0.044715") * x**3)
+
+
+def tanh_phi_part(x):
+    return mp.sqrt(1 / (2 * mp.pi)) if x == 0 else mp.tanh(tanh_argument(x)) / (2 * x)
+
+
+def tanh_slope_part(x):
+    inner = mp.sqrt(2 / mp.pi) * (1 + 3 * mp.mpf("0.044715") * x * x)
+    return tanh_phi_part(x) + inner * mp.sech(tanh_argument(x)) ** 2 / 2
 
 
 def chebyshev_sum(coefficients, u):
@@ -91,7 +104,9 @@ def fit(function, end, degree):
 
 if __name__ == "__main__":
     for name, function, end, degree in [("kGeluTerms", phi_part, "5.4", 14),
-                                        ("kSlopeTerms", slope_part, "5.9", 17)]:
+                                        ("kSlopeTerms", slope_part, "5.9", 17),
+                                        ("kTanhTerms", tanh_phi_part, "5.0", 15),
+                                        ("kTanhSlopeTerms", tanh_slope_part, "5.4", 19)]:
         terms, error = fit(function, mp.mpf(end), degree)
         print(f"{name}, |x| <= {end}, error {mp.nstr(error, 3)}:")
         print(", ".join(f"{float(t):.9e}f" for t in terms))

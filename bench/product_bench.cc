@@ -29,7 +29,7 @@ std::vector<float> random_floats(std::int64_t count, unsigned seed) {
 enum class Kind { kForward, kInputGradient, kWeightGradient };
 
 // Arguments: rows, in, out.
-GemmShape shape_of(const benchmark::State& state, Kind kind) {
+cpu::GemmShape shape_of(const benchmark::State& state, Kind kind) {
   const std::int64_t rows = state.range(0), in = state.range(1), out = state.range(2);
   switch (kind) {
     case Kind::kForward:
@@ -43,7 +43,7 @@ GemmShape shape_of(const benchmark::State& state, Kind kind) {
 }
 
 struct Operands {
-  explicit Operands(const GemmShape& s)
+  explicit Operands(const cpu::GemmShape& s)
       : a(random_floats(s.m * s.k, 1)),
         b(random_floats(s.k * s.n, 2)),
         c(random_floats(s.m * s.n, 3)) {}
@@ -54,7 +54,7 @@ struct Operands {
   }
 
   // Of y = x * weight^T, in which both have their terms side by side.
-  double error(const GemmShape& s) const {
+  double error(const cpu::GemmShape& s) const {
     double largest = 0;
     for (std::int64_t i = 0; i < 512; ++i) {
       const std::int64_t row = i * 7 % s.m, column = i * 13 % s.n;
@@ -82,7 +82,7 @@ std::byte* aligned(std::vector<std::byte>& bytes) {
 
 // run(x): the product of x.a and x.b into x.c; false when it fails.
 template <class Run>
-void measure(benchmark::State& state, const GemmShape& s, Kind kind, Run run) {
+void measure(benchmark::State& state, const cpu::GemmShape& s, Kind kind, Run run) {
   Operands x(s);
   for (auto _ : state) {
     if (!run(x)) state.SkipWithError("failed");
@@ -96,23 +96,24 @@ void measure(benchmark::State& state, const GemmShape& s, Kind kind, Run run) {
 }
 
 void split(benchmark::State& state, Kind kind) {
-  if (!amx_usable()) {
+  if (!cpu::amx_usable()) {
     state.SkipWithError("no AMX, or it may not be used");
     return;
   }
-  const GemmShape s = shape_of(state, kind);
-  SplitProduct p = split_product(s);
+  const cpu::GemmShape s = shape_of(state, kind);
+  cpu::SplitProduct p = cpu::split_product(s);
   std::vector<std::byte> scratch(
-      static_cast<std::size_t>(split_scratch_bytes(p, omp_get_max_threads())) + 64);
+      static_cast<std::size_t>(cpu::split_scratch_bytes(p, omp_get_max_threads())) + 64);
   measure(state, s, kind, [&](Operands& x) {
     p.a.data = x.a.data(), p.b.data = x.b.data(), p.c = x.c.data();
-    return run_split_product(p, {aligned(scratch), static_cast<std::int64_t>(scratch.size()) - 64});
+    return cpu::run_split_product(
+        p, {aligned(scratch), static_cast<std::int64_t>(scratch.size()) - 64});
   });
 }
 
 void onednn(benchmark::State& state, Kind kind) {
-  const GemmShape s = shape_of(state, kind);
-  Gemm gemm(s);
+  const cpu::GemmShape s = shape_of(state, kind);
+  cpu::Gemm gemm(s);
   gemm.prepare();
   std::vector<std::byte> scratch(static_cast<std::size_t>(gemm.scratch_bytes()) + 64);
   measure(state, s, kind, [&](Operands& x) {

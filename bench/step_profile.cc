@@ -31,9 +31,10 @@ double quantile(std::vector<double> values, double part) {
 }
 
 // Of `row_count` of the op's rows.
-double flops_of(const Program& program, const Phase& phase, const Op& op, std::int64_t row_count) {
+double flops_of(const program::Program& program, const program::Phase& phase, const ops::Op& op,
+                std::int64_t row_count) {
   const auto index = static_cast<std::size_t>(&op - phase.ops.data());
-  const ops::Shapes shapes = shapes_of(program, phase, index);
+  const ops::Shapes shapes = program::shapes_of(program, phase, index);
   return ops::work_of(op, shapes).flops * static_cast<double>(row_count) /
          static_cast<double>(std::max<std::int64_t>(1, shapes.row_count()));
 }
@@ -58,9 +59,9 @@ void print_table(const Totals& last, const std::map<std::string, std::vector<dou
 
 int main(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  LoadedConfig config = load_config(Command::kTrain, arguments);
+  config::LoadedConfig config = config::load_config(config::Command::kTrain, arguments);
   if (config.values.vocab_size == 0) config.values.vocab_size = 65;
-  RandomRun run(config.values);
+  train::RandomRun run(config.values);
   Totals totals;
   std::string current;
   double flops = 0;
@@ -74,9 +75,9 @@ int main(int argc, char** argv) {
   };
   for (std::int64_t i = 0; i < 3; ++i) run.engine().step(i);
   run.executor().observe(
-      [&](const Phase& phase, const Op& op, std::int64_t first, std::int64_t end) {
+      [&](const program::Phase& phase, const ops::Op& op, std::int64_t first, std::int64_t end) {
         stop();
-        current = fmt::format("{} {}", name_of(phase.kind), ops::name_of(op));
+        current = fmt::format("{} {}", program::name_of(phase.kind), ops::name_of(op));
         flops = flops_of(run.plan().program, phase, op, end - first);
         start = Clock::now();
       });

@@ -5,6 +5,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 # are embedded: see embed.cmake.
 function(snug_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
+  snug_leave_out_card(sources)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

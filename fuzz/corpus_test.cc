@@ -93,7 +93,17 @@ TEST(Corpus, LogsToTheEnd) {
   run_corpus([](std::string_view bytes) { fuzz_log(bytes, LogDepth::kFixes); }, "log", 0);
 }
 TEST(Corpus, Logs) { run_corpus(fuzz_log, "log", 100); }
+TEST(Corpus, Checkpoints) { run_corpus(fuzz_checkpoint, "checkpoint", 50); }
+TEST(Corpus, TorchPickles) { run_corpus(fuzz_torch_pickle, "torch_pickle", 200); }
+TEST(Corpus, ModelConfigs) { run_corpus(fuzz_model_config, "model_config", 100); }
+TEST(Corpus, Pickles) { run_corpus(fuzz_pickle, "pickle", 300); }
+TEST(Corpus, Safetensors) { run_corpus(fuzz_safetensors, "safetensors", 300); }
+TEST(Corpus, States) { run_corpus(fuzz_state, "state", 100); }
 TEST(Corpus, Configs) { run_corpus(fuzz_config, "config", 200); }
+TEST(Corpus, Tokens) { run_corpus(fuzz_tokens, "tokens", 100); }
+TEST(Corpus, Packed) { run_corpus(fuzz_packed, "packed", 100); }
+TEST(Corpus, Documents) { run_corpus(fuzz_documents, "documents", 60); }
+TEST(Corpus, Metrics) { run_corpus(fuzz_metrics, "metrics", 60); }
 
 }  // namespace
 }  // namespace snug

@@ -1,5 +1,5 @@
 // What is fuzzed: any bytes through a whole path of the program, within this process and without
-// touching a disk. Both return normally whatever the bytes; errors that a user would be told are
+// touching a disk. All return normally whatever the bytes; errors that a user would be told are
 // expected and dropped. An InternalError, a broken promise of a header or any other exception
 // escapes.
 #pragma once
@@ -25,6 +25,30 @@ void fuzz_log(std::string_view bytes);
 // A config file: read, resolved, echoed, rewritten. Bytes that begin with "--" are a command line,
 // an argument per line.
 void fuzz_config(std::string_view bytes);
+
+// A ckpt.pt or an llm.c model: opened, and every tensor read.
+void fuzz_checkpoint(std::string_view bytes);
+// The pickle inside a ckpt.pt.
+void fuzz_torch_pickle(std::string_view bytes);
+// A Hugging Face config.json: read, written and read again.
+void fuzz_model_config(std::string_view bytes);
+// A meta.pkl: the pickle, its keys; what was taken from it is written and read back.
+void fuzz_pickle(std::string_view bytes);
+
+// The header of a safetensors file, after a line with the number of bytes that follow it.
+void fuzz_safetensors(std::string_view bytes);
+
+// A state.json: as it is, and with a checksum that fits, without which nothing but the checksum
+// would be looked at. What was taken from it is written and read back.
+void fuzz_state(std::string_view bytes);
+// Any bytes as text: encoded and decoded, whole and cut in two.
+void fuzz_tokens(std::string_view bytes);
+// A file that `prepare` reads: plain, gzip, zstd, or of a kind that it refuses.
+void fuzz_packed(std::string_view bytes);
+// A batch of `prepare`: the first byte says what its documents are, the rest is their text.
+void fuzz_documents(std::string_view bytes);
+// A metrics.jsonl, drawn.
+void fuzz_metrics(std::string_view bytes);
 
 inline void require(bool holds, std::string_view promise) {
   if (!holds) throw std::logic_error("broken promise: " + std::string(promise));

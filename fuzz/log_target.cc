@@ -14,22 +14,23 @@
 namespace snug {
 namespace {
 
-void check(const LogSummary& log, std::size_t size) {
+void check(const doctor::log::LogSummary& log, std::size_t size) {
   require(log.byte_count == static_cast<std::int64_t>(size), "all bytes are read");
-  for (const LogEvent& event : log.events) {
+  for (const doctor::log::LogEvent& event : log.events) {
     require(event.line <= log.line_count, "an event stands on a line");
     require(event.text.size() <= 2000, "a message is short");
-    for (const std::optional<LogAmount>& amount :
-         {event.request, request_range(event), unallocated_range(event)}) {
+    for (const std::optional<doctor::log::LogAmount>& amount :
+         {event.request, doctor::log::request_range(event),
+          doctor::log::unallocated_range(event)}) {
       require(!amount || (0 <= amount->low_bytes && amount->low_bytes <= amount->high_bytes),
               "a range has its ends in order");
     }
   }
 }
 
-void check(const Diagnosis& diagnosis) {
+void check(const doctor::diagnosis::Diagnosis& diagnosis) {
   double confidence = 0;
-  for (const Candidate& candidate : diagnosis.candidates) {
+  for (const doctor::diagnosis::Candidate& candidate : diagnosis.candidates) {
     require(candidate.confidence >= 0 && candidate.bytes >= 0, "a candidate has a size");
     confidence += candidate.confidence;
   }
@@ -38,35 +39,36 @@ void check(const Diagnosis& diagnosis) {
   require(diagnosis.others_bytes.value_or(0) >= 0, "others hold something or nothing");
 }
 
-void check_text_and_json(const DoctorReport& report) {
-  require(is_utf8(doctor_text(report)), "the text is UTF-8");
-  require(nlohmann::json::parse(doctor_json(report)).is_object(), "the JSON is an object");
+void check_text_and_json(const report::DoctorReport& report) {
+  require(config::is_utf8(report::doctor_text(report)), "the text is UTF-8");
+  require(nlohmann::json::parse(report::doctor_json(report)).is_object(), "the JSON is an object");
 }
 
-CaseDepth depth_of(LogDepth depth) {
-  if (depth >= LogDepth::kFixes) return CaseDepth::kFixes;
-  return depth >= LogDepth::kModel ? CaseDepth::kModel : CaseDepth::kDiagnosis;
+doctor::CaseDepth depth_of(LogDepth depth) {
+  if (depth >= LogDepth::kFixes) return doctor::CaseDepth::kFixes;
+  return depth >= LogDepth::kModel ? doctor::CaseDepth::kModel : doctor::CaseDepth::kDiagnosis;
 }
 
 }  // namespace
 
 void fuzz_log(std::string_view bytes, LogDepth depth) try {
   std::istringstream stream{std::string(bytes)};
-  CaseInputs inputs;
-  inputs.log = read_log(stream);
+  doctor::CaseInputs inputs;
+  inputs.log = doctor::log::read_log(stream);
   check(*inputs.log, bytes.size());
   inputs.depth = depth_of(depth);
   inputs.max_layers = 2;  // more are more of the same, for seconds
-  const DoctorCase c = examine(std::move(inputs));
-  for (const std::optional<Diagnosis>* found : {&c.diagnosis, &c.prediction}) {
+  const doctor::DoctorCase c = doctor::examine(std::move(inputs));
+  for (const std::optional<doctor::diagnosis::Diagnosis>* found : {&c.diagnosis, &c.prediction}) {
     if (*found) check(**found);
   }
-  DoctorReport report = doctor_report(c);
+  report::DoctorReport report = report::doctor_report(c);
   report.explain = true;
   if (depth >= LogDepth::kReport) check_text_and_json(report);
-  if (depth >= LogDepth::kFixes) require(is_utf8(doctor_page(report)), "the page is UTF-8");
+  if (depth >= LogDepth::kFixes)
+    require(config::is_utf8(report::doctor_page(report)), "the page is UTF-8");
 } catch (const ConfigError&) {
-} catch (const LogError&) {
+} catch (const doctor::log::LogError&) {
 }
 
 void fuzz_log(std::string_view bytes) {

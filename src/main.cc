@@ -31,5 +31,5 @@ int main(int argc, char** argv) {
   start_with_openmp_settings(argv);
   // One heap for all threads: each further one would reserve 64 MiB of address space.
   mallopt(M_ARENA_MAX, 1);
-  return snug::run_cli(argc, argv);
+  return snug::cli::run_cli(argc, argv);
 }

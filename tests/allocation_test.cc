@@ -184,8 +184,8 @@ TEST(AllocationCounting, SeesEveryWay) {
               [](void* block) { ::operator delete(block, kAlignment); });
 }
 
-Config wider_config() {
-  Config config = small_config();
+config::Config wider_config() {
+  config::Config config = small_config();
   config.n_head = 4;
   config.n_embd = 128;
   config.block_size = config.eval_block_size = 300;  // tiles of 256 and 44 rows in the loss head
@@ -197,16 +197,16 @@ Config wider_config() {
   return config;
 }
 
-void expect_nothing_allocated(const Config& config) {
+void expect_nothing_allocated(const config::Config& config) {
   SmallRun run(config);
   for (std::int64_t iteration = 0; iteration < 2; ++iteration) run.engine().step(iteration);
-  run.engine().evaluate(Split::kVal, 0);
+  run.engine().evaluate(train::Split::kVal, 0);
   bool updated = true, evaluated = true;
   count_allocations([&] {
     for (std::int64_t iteration = 2; iteration < 6; ++iteration) {
       updated &= run.engine().step(iteration).updated;
-      evaluated &= run.engine().evaluate(Split::kTrain, iteration).has_value();
-      evaluated &= run.engine().evaluate(Split::kVal, iteration).has_value();
+      evaluated &= run.engine().evaluate(train::Split::kTrain, iteration).has_value();
+      evaluated &= run.engine().evaluate(train::Split::kVal, iteration).has_value();
     }
   });
   EXPECT_TRUE(updated && evaluated);
@@ -227,6 +227,15 @@ void expect_nothing_allocated(const Config& config) {
 }
 
 TEST(Allocation, NoneInSteadyState) { expect_nothing_allocated(small_config()); }
+
+TEST(Allocation, NoneInSixteenBits) {
+  for (const char* dtype : {"bfloat16", "float16"}) {
+    SCOPED_TRACE(dtype);
+    config::Config config = wider_config();
+    config.dtype = dtype;
+    expect_nothing_allocated(config);
+  }
+}
 
 TEST(Allocation, NoneInSteadyStateOfAWiderModel) { expect_nothing_allocated(wider_config()); }
 

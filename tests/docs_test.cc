@@ -106,7 +106,7 @@ TEST(Docs, ReadmeIsShortAndFinished) {
 }
 
 TEST(Docs, KeysPageIsTheFieldTable) {
-  EXPECT_EQ(text_of(kSource / "docs/keys.md"), keys_markdown())
+  EXPECT_EQ(text_of(kSource / "docs/keys.md"), config::keys_markdown())
       << "make it anew: build/release/snug config --markdown > docs/keys.md";
 }
 

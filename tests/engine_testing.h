@@ -16,8 +16,8 @@
 namespace snug {
 
 // Small, with odd sizes everywhere: nothing is a multiple of a tile or a vector.
-inline Config small_config() {
-  Config config;
+inline config::Config small_config() {
+  config::Config config;
   config.n_layer = 3;
   config.n_head = 3;
   config.n_embd = 33;
@@ -44,67 +44,70 @@ inline TestDevice device_under_test() {
   return name != nullptr && std::string(name) == "remote" ? TestDevice::kRemote : TestDevice::kCpu;
 }
 
-inline std::unique_ptr<Device> make_device(TestDevice kind, const Config& config) {
+inline std::unique_ptr<device::Device> make_device(TestDevice kind, const config::Config& config) {
   if (kind == TestDevice::kRemote) return std::make_unique<RemoteDevice>(config);
-  return std::make_unique<CpuDevice>(config);
+  return std::make_unique<device::CpuDevice>(config);
 }
 
-class SmallRun : public RandomRun {
+class SmallRun : public train::RandomRun {
  public:
   // `tight`: ops are granted no more scratch than they booked.
-  explicit SmallRun(const Config& config, std::int64_t token_count = 5000, bool tight = false)
+  explicit SmallRun(const config::Config& config, std::int64_t token_count = 5000,
+                    bool tight = false)
       : SmallRun(config, device_under_test(), token_count, tight) {}
-  SmallRun(const Config& config, TestDevice kind, std::int64_t token_count = 5000,
+  SmallRun(const config::Config& config, TestDevice kind, std::int64_t token_count = 5000,
            bool tight = false)
-      : RandomRun(config, make_device(kind, config), token_count,
-                  tight ? tighten_scratch : nullptr) {}
+      : train::RandomRun(config, make_device(kind, config), token_count,
+                         tight ? tighten_scratch : nullptr) {}
 
   // For tests that look inside a step, on either device.
   cpu::CpuExecutor& executor() {
     auto* remote = dynamic_cast<RemoteExecutor*>(&engine().executor());
-    return remote != nullptr ? remote->inner() : RandomRun::executor();
+    return remote != nullptr ? remote->inner() : train::RandomRun::executor();
   }
 
   // Every byte of the weights and of the optimizer.
   std::string bytes() {
     std::string all;
-    const CheckpointList list(plan().program);
-    run_transfer(engine().executor(), plan().program.phase(PhaseKind::kSave),
-                 [&](TensorBytes& bytes) {
-                   for (const auto& tensors : {list.weights(), list.optimizer()}) {
-                     for (const NamedTensor& tensor : tensors) append(tensor, bytes, all);
-                   }
-                 });
+    const train::CheckpointList list(plan().program);
+    backend::run_transfer(engine().executor(), plan().program.phase(program::PhaseKind::kSave),
+                          [&](TensorBytes& bytes) {
+                            for (const auto& tensors : {list.weights(), list.optimizer()}) {
+                              for (const checkpoint::NamedTensor& tensor : tensors)
+                                append(tensor, bytes, all);
+                            }
+                          });
     return all;
   }
 
   // Every element of the first weight.
   void set_first_weight(float value) {
-    const NamedTensor first = CheckpointList(plan().program).weights()[0];
-    run_transfer(engine().executor(), plan().program.phase(PhaseKind::kLoad),
-                 [&](TensorBytes& bytes) {
-                   for_each_piece(first.byte_count(), [&](std::int64_t at, std::int64_t count) {
-                     bytes.put(first.id, at, count, [&](std::span<std::byte> piece) {
-                       std::fill_n(reinterpret_cast<float*>(piece.data()),
-                                   piece.size() / sizeof(float), value);
-                     });
-                   });
-                 });
+    const checkpoint::NamedTensor first = train::CheckpointList(plan().program).weights()[0];
+    backend::run_transfer(engine().executor(), plan().program.phase(program::PhaseKind::kLoad),
+                          [&](TensorBytes& bytes) {
+                            for_each_piece(
+                                first.byte_count(), [&](std::int64_t at, std::int64_t count) {
+                                  bytes.put(first.id, at, count, [&](std::span<std::byte> piece) {
+                                    std::fill_n(reinterpret_cast<float*>(piece.data()),
+                                                piece.size() / sizeof(float), value);
+                                  });
+                                });
+                          });
   }
 
  private:
-  static void append(const NamedTensor& tensor, TensorBytes& bytes, std::string& all) {
+  static void append(const checkpoint::NamedTensor& tensor, TensorBytes& bytes, std::string& all) {
     for_each_piece(tensor.byte_count(), [&](std::int64_t at, std::int64_t count) {
       const std::span<const std::byte> piece = bytes.get(tensor.id, at, count);
       all.append(reinterpret_cast<const char*>(piece.data()), piece.size());
     });
   }
 
-  static void tighten_scratch(RunPlan& run) {
+  static void tighten_scratch(plan::RunPlan& run) {
     for (std::size_t p = 0; p < run.program.phases.size(); ++p) {
-      const std::vector<Op>& ops = run.program.phases[p].ops;
+      const std::vector<ops::Op>& ops = run.program.phases[p].ops;
       for (std::size_t o = 0; o < ops.size(); ++o) {
-        run.plan.scratch[p][o].byte_count = align_up(ops[o].scratch_bytes, kTensorAlignment);
+        run.plan.scratch[p][o].byte_count = align_up(ops[o].scratch_bytes, plan::kTensorAlignment);
       }
     }
   }

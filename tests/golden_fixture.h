@@ -20,20 +20,39 @@ namespace snug {
 
 using Doubles = std::vector<double>;
 
+// A single tensor in memory of the test's own.
+class OneTensor : public TensorBytes {
+ public:
+  explicit OneTensor(std::span<std::byte> bytes) : bytes_(bytes) {}
+  std::span<const std::byte> get(std::int32_t, std::int64_t offset,
+                                 std::int64_t byte_count) override {
+    return piece(offset, byte_count);
+  }
+  void put(std::int32_t, std::int64_t offset, std::int64_t byte_count, const Fill& fill) override {
+    fill(piece(offset, byte_count));
+  }
+
+ private:
+  std::span<std::byte> piece(std::int64_t offset, std::int64_t byte_count) const {
+    return bytes_.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(byte_count));
+  }
+  std::span<std::byte> bytes_;
+};
+
 class GoldenFixture {
  public:
   explicit GoldenFixture(const std::string& name)
       : reader_(std::string(SNUG_GOLDEN) + "/" + name + ".safetensors") {
-    for (const SafetensorsEntry& entry : reader_.entries()) {
+    for (const checkpoint::SafetensorsEntry& entry : reader_.entries()) {
       entries_.emplace(entry.label.name, &entry);
     }
-    Config config;
+    config::Config config;
     config.n_layer = integer("n_layer");
     config.n_head = integer("n_head");
     config.n_embd = integer("n_embd");
     config.block_size = integer("block_size");
     config.bias = integer("bias") != 0;
-    model_ = make_model_spec(config, integer("vocab_size"));
+    model_ = gpt2::make_model_spec(config, integer("vocab_size"));
     shape_.batch_size = integer("batch_size");
     shape_.accumulation_steps = integer("accumulation");
     shape_.block_size = integer("tokens");
@@ -45,8 +64,8 @@ class GoldenFixture {
     }
   }
 
-  const ModelSpec& model() const { return model_; }
-  const TrainingShape& shape() const { return shape_; }
+  const model::ModelSpec& model() const { return model_; }
+  const program::TrainingShape& shape() const { return shape_; }
   const Doubles& learning_rates() const { return learning_rates_; }
 
   std::int64_t integer(const char* key) const { return std::stoll(reader_.metadata().at(key)); }
@@ -60,6 +79,17 @@ class GoldenFixture {
   void fill_weight(const std::string& parameter, std::span<float> weight) const {
     const std::vector<float> period = stored<float>("weight/" + parameter);
     for (std::size_t i = 0; i < weight.size(); ++i) weight[i] = period[i % period.size()];
+  }
+
+  // The largest distance of `found` from the truth, and the truth's largest number.
+  std::pair<double, double> distance(const std::string& name, const Doubles& found) const {
+    const Doubles wanted = values(name), kept = sampled(name, found, wanted.size());
+    double distance = 0, largest = 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      distance = std::max(distance, std::abs(kept[i] - wanted[i]));
+      largest = std::max(largest, std::abs(wanted[i]));
+    }
+    return {distance, largest};
   }
 
   struct Excess {
@@ -86,29 +116,9 @@ class GoldenFixture {
   static constexpr double kFactor = 8;
   static constexpr double kEps = 0x1p-24;
 
-  // A single tensor in memory of the test's own.
-  class OneTensor : public TensorBytes {
-   public:
-    explicit OneTensor(std::span<std::byte> bytes) : bytes_(bytes) {}
-    std::span<const std::byte> get(std::int32_t, std::int64_t offset,
-                                   std::int64_t byte_count) override {
-      return piece(offset, byte_count);
-    }
-    void put(std::int32_t, std::int64_t offset, std::int64_t byte_count,
-             const Fill& fill) override {
-      fill(piece(offset, byte_count));
-    }
-
-   private:
-    std::span<std::byte> piece(std::int64_t offset, std::int64_t byte_count) const {
-      return bytes_.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(byte_count));
-    }
-    std::span<std::byte> bytes_;
-  };
-
   template <typename T>
   std::vector<T> stored(const std::string& name) const {
-    const SafetensorsEntry& entry = *entries_.at(name);
+    const checkpoint::SafetensorsEntry& entry = *entries_.at(name);
     std::vector<T> out(static_cast<std::size_t>(entry.label.shape.element_count()));
     const DType dtype = std::is_same_v<T, float> ? DType::kF32 : DType::kI32;
     OneTensor bytes(std::as_writable_bytes(std::span(out)));
@@ -153,7 +163,7 @@ class GoldenFixture {
     }
     if (name != "grad_norm") return deviation(name);
     double squares = 0;
-    for (const ParameterSpec& p : model_.parameters) {
+    for (const model::ParameterSpec& p : model_.parameters) {
       squares += static_cast<double>(p.shape.element_count()) * std::pow(deviation(p.name), 2);
     }
     return std::max(deviation(name), std::sqrt(squares));
@@ -181,10 +191,10 @@ class GoldenFixture {
     return out;
   }
 
-  SafetensorsReader reader_;
-  std::map<std::string, const SafetensorsEntry*> entries_;
-  ModelSpec model_;
-  TrainingShape shape_;
+  checkpoint::SafetensorsReader reader_;
+  std::map<std::string, const checkpoint::SafetensorsEntry*> entries_;
+  model::ModelSpec model_;
+  program::TrainingShape shape_;
   Doubles learning_rates_;
   double rate_sum_ = 0;
 };

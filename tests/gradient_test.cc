@@ -13,27 +13,41 @@
 namespace snug {
 namespace {
 
-ModelSpec tiny_model(bool bias) {
-  Config config;
+struct Variant {
+  const char* name;
+  bool bias;
+  std::int64_t checkpoint_blocks;
+  const cpu::KernelTable& (*kernels)();
+  const char* gelu = "erf";
+};
+
+void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
+
+model::ModelSpec tiny_model(bool bias, const char* gelu) {
+  config::Config config;
   config.n_layer = 2;
   config.n_head = 2;
   config.n_embd = 6;
   config.block_size = 5;  // one position is never used
   config.bias = bias;
+  config.gelu = gelu;
   config.dropout = 0.25;
-  return make_model_spec(config, 7);
+  return gpt2::make_model_spec(config, 7);
 }
 
 class TinyRun {
  public:
-  TinyRun(bool bias, std::int64_t checkpoint_blocks, const cpu::KernelTable& kernels)
-      : program(tiny_model(bias), shape(checkpoint_blocks), kernels, /*threads=*/1), x_(8), y_(8) {
+  explicit TinyRun(const Variant& variant)
+      : program(tiny_model(variant.bias, variant.gelu), shape(variant.checkpoint_blocks),
+                variant.kernels(), /*threads=*/1),
+        x_(8),
+        y_(8) {
     std::mt19937 random(5);
     // Gains near 1 and embeddings of that size: a norm of a small vector is too steep to measure.
     std::normal_distribution<float> normal(0.0f, 0.4f);
     for (std::size_t i = 0; i < program.model().parameters.size(); ++i) {
-      const ParameterSpec& parameter = program.model().parameters[i];
-      const float centre = parameter.init == ParameterSpec::Init::kOnes ? 1.0f : 0.0f;
+      const model::ParameterSpec& parameter = program.model().parameters[i];
+      const float centre = parameter.init == model::ParameterSpec::Init::kOnes ? 1.0f : 0.0f;
       const float scale = parameter.name.ends_with("e.weight") ? 3.0f : 1.0f;  // wte, wpe
       for (float& w : program.weight(i)) w = centre + scale * normal(random);
     }
@@ -44,7 +58,7 @@ class TinyRun {
   }
 
   double loss() {
-    const Doubles losses = program.run_batch(PhaseKind::kMicroStep, x_, y_, context_);
+    const Doubles losses = program.run_batch(program::PhaseKind::kMicroStep, x_, y_, context_);
     return std::accumulate(losses.begin(), losses.end(), 0.0);
   }
 
@@ -52,7 +66,7 @@ class TinyRun {
   void differentiate() {
     program.begin();
     loss();
-    StepContext context;
+    backend::StepContext context;
     context.update_count = 1;
     program.update(context);  // with a learning rate of 0
   }
@@ -60,8 +74,8 @@ class TinyRun {
   BoundProgram program;
 
  private:
-  static TrainingShape shape(std::int64_t checkpoint_blocks) {
-    TrainingShape shape;
+  static program::TrainingShape shape(std::int64_t checkpoint_blocks) {
+    program::TrainingShape shape;
     shape.batch_size = 2;
     shape.block_size = 4;
     shape.checkpoint_blocks = checkpoint_blocks;
@@ -69,7 +83,7 @@ class TinyRun {
   }
 
   std::vector<std::int32_t> x_, y_;
-  StepContext context_;
+  backend::StepContext context_;
 };
 
 struct Derivative {
@@ -91,19 +105,10 @@ Derivative numeric_derivative(Function f, float& x) {
   return {value, truncation + 100 * 0x1p-24 / (kStep / 4)};
 }
 
-struct Variant {
-  const char* name;
-  bool bias;
-  std::int64_t checkpoint_blocks;
-  const cpu::KernelTable& (*kernels)();
-};
-
-void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
-
 class Gradient : public testing::TestWithParam<Variant> {};
 
 TEST_P(Gradient, AgreesWithFiniteDifferences) {
-  TinyRun run(GetParam().bias, GetParam().checkpoint_blocks, GetParam().kernels());
+  TinyRun run(GetParam());
   run.differentiate();
   const auto& parameters = run.program.model().parameters;
   double largest = 0, sharpest = 0;
@@ -126,7 +131,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Variant{"reference", true, 0, cpu::reference_kernels},
                     Variant{"reference_no_bias", false, 0, cpu::reference_kernels},
                     Variant{"reference_recomputed", true, 2, cpu::reference_kernels},
-                    Variant{"fast", true, 1, cpu::fast_kernels}),
+                    Variant{"fast", true, 1, cpu::fast_kernels},
+                    Variant{"tanh_reference", true, 1, cpu::reference_kernels, "tanh"},
+                    Variant{"tanh_fast", true, 1, cpu::fast_kernels, "tanh"}),
     [](const auto& param_info) { return std::string(param_info.param.name); });
 
 }  // namespace

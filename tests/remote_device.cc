@@ -21,16 +21,16 @@ void set_protection(const cpu::Arena& arena, int protection) {
   }
 }
 
-TensorId staging_of(const Phase& phase) {
-  for (const Op& op : phase.ops) {
+TensorId staging_of(const program::Phase& phase) {
+  for (const ops::Op& op : phase.ops) {
     if (const auto* read = op.as<ops::CheckpointRead>()) return read->staging;
     if (const auto* write = op.as<ops::CheckpointWrite>()) return write->staging;
   }
   throw InternalError("a transfer in a phase without a checkpoint op");
 }
 
-Budget remote_budget(const Config& config, std::int64_t capacity_bytes) {
-  return plain_budget(capacity_bytes, BudgetSource::kMemoryBudget, config.headroom);
+fit::Budget remote_budget(const config::Config& config, std::int64_t capacity_bytes) {
+  return fit::plain_budget(capacity_bytes, fit::BudgetSource::kMemoryBudget, config.headroom);
 }
 
 }  // namespace
@@ -84,14 +84,14 @@ class RemoteExecutor::StagedBytes : public TensorBytes {
   TensorView staging_;  // booked by the checkpoint op, in pinned memory
 };
 
-RemoteExecutor::RemoteExecutor(const Program& program, const Plan& plan)
+RemoteExecutor::RemoteExecutor(const program::Program& program, const plan::Plan& plan)
     : program_(program), inner_(program, plan) {
   set_protection(inner_.arena(), PROT_NONE);
 }
 
 RemoteExecutor::~RemoteExecutor() = default;
 
-void RemoteExecutor::run(const Phase& phase, const StepContext& context) {
+void RemoteExecutor::run(const program::Phase& phase, const backend::StepContext& context) {
   wait();
   started_ = Started{&phase, context};
 }
@@ -109,8 +109,8 @@ void RemoteExecutor::wait() {
 
 // The device works on the phase, but while the host has its turn nothing can be reached.
 void RemoteExecutor::run_transfer_phase(const Started& work) {
-  StepContext context = work.context;
-  const HostTransfer staged = [&](TensorBytes&) {
+  backend::StepContext context = work.context;
+  const backend::HostTransfer staged = [&](TensorBytes&) {
     struct HostsTurn {
       explicit HostsTurn(RemoteExecutor& e)
           : executor(e), depth(std::exchange(e.reachable_depth_, 0)) {
@@ -155,18 +155,18 @@ double RemoteExecutor::measure_peak_flops() {
   return inner_.measure_peak_flops();
 }
 
-RemoteDevice::RemoteDevice(const Config& config, std::int64_t capacity_bytes)
-    : Device(remote_budget(config, capacity_bytes)),
+RemoteDevice::RemoteDevice(const config::Config& config, std::int64_t capacity_bytes)
+    : device::Device(remote_budget(config, capacity_bytes)),
       cpu_(config),
       target_(cpu_.target()),
       capacity_bytes_(capacity_bytes) {}
 
-Rates RemoteDevice::rates(const Config& config, std::int64_t vocab_size) const {
+fit::Rates RemoteDevice::rates(const config::Config& config, std::int64_t vocab_size) const {
   return cpu_.rates(config, vocab_size);
 }
 
-std::unique_ptr<Executor> RemoteDevice::make_executor(const Program& program,
-                                                      const Plan& plan) const {
+std::unique_ptr<backend::Executor> RemoteDevice::make_executor(const program::Program& program,
+                                                               const plan::Plan& plan) const {
   if (plan.arena_bytes > capacity_bytes_) {
     throw CapacityError(fmt::format("the plan needs {}, the remote device has {}",
                                     format_bytes(plan.arena_bytes), format_bytes(capacity_bytes_)));

@@ -15,32 +15,32 @@
 namespace snug {
 
 // What the CPU needs, in a space of the device's own.
-class RemoteTarget : public Target {
+class RemoteTarget : public program::Target {
  public:
-  explicit RemoteTarget(const Target& cpu) : cpu_(cpu) {}
+  explicit RemoteTarget(const program::Target& cpu) : cpu_(cpu) {}
 
-  std::int64_t scratch_bytes(const Op& op, const ops::Shapes& shapes) const override {
+  std::int64_t scratch_bytes(const ops::Op& op, const ops::Shapes& shapes) const override {
     return cpu_.scratch_bytes(op, shapes);
   }
   int threads() const override { return cpu_.threads(); }
   Space space() const override { return Space::kDevice; }
   Space host_side() const override { return Space::kPinned; }
   DType compute_dtype(DType wanted) const override { return cpu_.compute_dtype(wanted); }
-  std::int64_t overhead_bytes(const Program& program) const override {
+  std::int64_t overhead_bytes(const program::Program& program) const override {
     return cpu_.overhead_bytes(program);
   }
 
  private:
-  const Target& cpu_;
+  const program::Target& cpu_;
 };
 
-class RemoteExecutor : public Executor {
+class RemoteExecutor : public backend::Executor {
  public:
-  RemoteExecutor(const Program& program, const Plan& plan);
+  RemoteExecutor(const program::Program& program, const plan::Plan& plan);
   ~RemoteExecutor() override;
 
   // Kept until the next call, and done then.
-  void run(const Phase& phase, const StepContext& context) override;
+  void run(const program::Phase& phase, const backend::StepContext& context) override;
   // Throw InternalError for a tensor in the device's own space.
   void write(TensorId id, std::int64_t offset, std::span<const std::byte> bytes) override;
   void read(TensorId id, std::int64_t offset, std::span<std::byte> bytes) override;
@@ -54,31 +54,32 @@ class RemoteExecutor : public Executor {
   class Reachable;
   class StagedBytes;
   struct Started {
-    const Phase* phase;
-    StepContext context;
+    const program::Phase* phase;
+    backend::StepContext context;
   };
 
   void run_transfer_phase(const Started& work);
   void require_shared(TensorId id) const;
 
-  const Program& program_;
+  const program::Program& program_;
   cpu::CpuExecutor inner_;
   std::optional<Started> started_;
   int reachable_depth_ = 0;
 };
 
-class RemoteDevice : public Device {
+class RemoteDevice : public device::Device {
  public:
-  explicit RemoteDevice(const Config& config,
+  explicit RemoteDevice(const config::Config& config,
                         std::int64_t capacity_bytes = std::numeric_limits<std::int64_t>::max());
 
-  const Target& target() const override { return target_; }
-  Rates rates(const Config& config, std::int64_t vocab_size) const override;
+  const program::Target& target() const override { return target_; }
+  fit::Rates rates(const config::Config& config, std::int64_t vocab_size) const override;
   // Throws CapacityError when the plan's arena is larger than the capacity.
-  std::unique_ptr<Executor> make_executor(const Program& program, const Plan& plan) const override;
+  std::unique_ptr<backend::Executor> make_executor(const program::Program& program,
+                                                   const plan::Plan& plan) const override;
 
  private:
-  CpuDevice cpu_;
+  device::CpuDevice cpu_;
   RemoteTarget target_;
   std::int64_t capacity_bytes_;
 };

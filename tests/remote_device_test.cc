@@ -21,8 +21,9 @@ TEST(RemoteDeviceDeathTest, TheHostCannotDereferenceATensor) {
 }
 
 TEST(RemoteDevice, RefusesAPlanThatIsLargerThanItsCapacity) {
-  const Config config = small_config();
-  const auto planned = plan_training(config, config.vocab_size, RemoteDevice(config).target());
+  const config::Config config = small_config();
+  const auto planned =
+      plan::plan_training(config, config.vocab_size, RemoteDevice(config).target());
   const std::int64_t bytes = planned->plan.arena_bytes;
   EXPECT_NO_THROW(RemoteDevice(config, bytes).make_executor(planned->program, planned->plan));
   EXPECT_THROW(RemoteDevice(config, bytes - 1).make_executor(planned->program, planned->plan),
@@ -33,11 +34,11 @@ TEST(RemoteDevice, RefusesAPlanThatIsLargerThanItsCapacity) {
 TEST(RemoteDevice, ErrorsOfStartedWorkSurfaceAtTheNextWait) {
   SmallRun run(small_config(), TestDevice::kRemote);
   const std::string before = run.bytes();
-  Executor& executor = run.engine().executor();
-  const HostTransfer failing = [](TensorBytes&) { throw DataError("damaged"); };
-  StepContext context;
+  backend::Executor& executor = run.engine().executor();
+  const backend::HostTransfer failing = [](TensorBytes&) { throw DataError("damaged"); };
+  backend::StepContext context;
   context.transfer = &failing;
-  EXPECT_NO_THROW(executor.run(run.plan().program.phase(PhaseKind::kLoad), context));
+  EXPECT_NO_THROW(executor.run(run.plan().program.phase(program::PhaseKind::kLoad), context));
   EXPECT_THROW(executor.wait(), DataError);
   EXPECT_TRUE(run.bytes() == before);
 }
@@ -49,14 +50,14 @@ struct Outcome {
   std::vector<std::int32_t> text;
 };
 
-std::vector<std::int32_t> text_of(const CheckpointStore& store, const Config& config,
-                                  const Device& device) {
-  const auto plan = plan_sampling(make_model_spec(config, config.vocab_size), config.block_size,
-                                  DType::kF32, device.target());
-  Generator generator(*plan, device);
+std::vector<std::int32_t> text_of(const checkpoint::CheckpointStore& store,
+                                  const config::Config& config, const device::Device& device) {
+  const auto plan = plan::plan_sampling(gpt2::make_model_spec(config, config.vocab_size),
+                                        config.block_size, DType::kF32, device.target());
+  train::Generator generator(*plan, device);
   generator.load(store);
   std::vector<std::int32_t> tokens = {3, 1, 4};
-  Generator::Settings settings;
+  train::Generator::Settings settings;
   settings.max_new_tokens = 60;  // more than the window: prefill and decode both run
   generator.generate(settings, 0, tokens, [](std::int32_t) { return true; });
   return tokens;
@@ -64,7 +65,7 @@ std::vector<std::int32_t> text_of(const CheckpointStore& store, const Config& co
 
 void train(SmallRun& run, std::int64_t first, std::int64_t end, Outcome& outcome) {
   for (std::int64_t iteration = first; iteration < end; ++iteration) {
-    outcome.losses.push_back(*run.engine().evaluate(Split::kVal, iteration));
+    outcome.losses.push_back(*run.engine().evaluate(train::Split::kVal, iteration));
     outcome.losses.push_back(run.engine().step(iteration).loss);
   }
 }
@@ -72,16 +73,16 @@ void train(SmallRun& run, std::int64_t first, std::int64_t end, Outcome& outcome
 // Evaluation, training, a save after two iterations; then, as after a kill, another engine resumes
 // from it and goes on.
 Outcome whole_run(TestDevice kind) {
-  const Config config = small_config();
+  const config::Config config = small_config();
   const TemporaryFolder folder;
   Outcome outcome;
-  CheckpointStore store(folder.path("out"), 1);
+  checkpoint::CheckpointStore store(folder.path("out"), 1);
   {
     SmallRun run(config, kind);
     run.engine().executor().measure_peak_flops();
     run.engine().initialize();
     train(run, 0, 2, outcome);
-    TrainingState state;
+    checkpoint::TrainingState state;
     state.iteration = 2;
     state.config_json = "{}";
     run.engine().save(store, state, false);

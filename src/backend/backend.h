@@ -10,7 +10,7 @@
 #include "base/tensor_bytes.h"
 #include "program/program.h"
 
-namespace snug {
+namespace snug::backend {
 
 // What the host does while a load or save phase runs, with its way to the tensors' bytes.
 using HostTransfer = std::function<void(TensorBytes&)>;
@@ -23,8 +23,9 @@ struct StepContext {
   std::int64_t sequence_count = 0;  // sequences in use, at most the phase's batch_size
   std::int64_t position = 0;        // sampling: the row whose logits are wanted
   double dropout = 0;               // probability of dropping
+  double loss_scale = 1;            // factor of every gradient, from the losses' on
   // Update only.
-  double gradient_scale = 1;  // 1 / (sequences * T)
+  double gradient_scale = 1;  // what makes a sum of gradients their mean, without loss_scale
   double gradient_clip = 0;   // largest allowed norm; 0: off
   double learning_rate = 0, beta1 = 0, beta2 = 0, epsilon = 1e-8;
   std::int64_t update_count = 0;  // AdamW's t, 1 for the first update
@@ -43,7 +44,7 @@ class Executor {
   // changes nothing.
   // What goes wrong in work that has been started is thrown by the first call that has to wait for
   // it: read, write, wait or the next run. Nothing that was started after it has then run.
-  virtual void run(const Phase& phase, const StepContext& context) = 0;
+  virtual void run(const program::Phase& phase, const StepContext& context) = 0;
 
   // The host's way to the tensors that a phase names as filled or read by the host: bytes from
   // `offset` on. write() waits for the work that still uses the tensor, read() for the work that
@@ -60,7 +61,8 @@ class Executor {
 };
 
 // Runs a load or save phase to its end. What `transfer` throws passes through.
-inline void run_transfer(Executor& executor, const Phase& phase, const HostTransfer& transfer) {
+inline void run_transfer(Executor& executor, const program::Phase& phase,
+                         const HostTransfer& transfer) {
   StepContext context;
   context.transfer = &transfer;
   executor.run(phase, context);
@@ -80,4 +82,4 @@ void read_elements(Executor& executor, TensorId id, std::int64_t first,
                 std::as_writable_bytes(elements));
 }
 
-}  // namespace snug
+}  // namespace snug::backend

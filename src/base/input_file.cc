@@ -19,14 +19,31 @@ namespace {
 int open_for_reading(const std::string& name) {
   const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor >= 0) return descriptor;
-  const int reason = errno;
-  const char* advice = reason == EACCES || reason == EPERM
-                           ? "give yourself permission to read it (chmod u+r)"
-                           : "check the path";
-  throw DataError(fmt::format("cannot open {}: {}\n{}", name, std::strerror(reason), advice));
+  switch (const int reason = errno) {
+    case ENOENT:
+    case ENOTDIR:
+    case EACCES:
+    case EPERM:
+    case ELOOP:
+    case ENAMETOOLONG:
+      throw CannotOpen(name, reason);
+    default:
+      throw DeviceError(fmt::format("cannot open {}: {}\ntry again; if it stays, check the disk",
+                                    name, std::strerror(reason)));
+  }
+}
+
+const char* advice_for(int reason) {
+  return reason == EACCES || reason == EPERM ? "give yourself permission to read it (chmod u+r)"
+                                             : "check the path";
 }
 
 }  // namespace
+
+CannotOpen::CannotOpen(const std::string& name, int reason)
+    : DataError(
+          fmt::format("cannot open {}: {}\n{}", name, std::strerror(reason), advice_for(reason))),
+      error_number(reason) {}
 
 InputFile::InputFile(const std::filesystem::path& path)
     : name_(path.string()), descriptor_(open_for_reading(name_)) {
@@ -58,8 +75,7 @@ std::int64_t InputFile::read_at(std::int64_t offset, std::span<std::byte> out) c
   std::int64_t done = 0;
   const auto wanted = static_cast<std::int64_t>(out.size());
   while (done < wanted) {
-    const ssize_t got = ::pread(descriptor_, out.data() + done,
-                                static_cast<std::size_t>(wanted - done), offset + done);
+    const std::int64_t got = read_some(out.subspan(static_cast<std::size_t>(done)), offset + done);
     if (got > 0) done += got;
     if (got == 0) break;
     if (got < 0 && errno != EINTR) {
@@ -70,6 +86,10 @@ std::int64_t InputFile::read_at(std::int64_t offset, std::span<std::byte> out) c
   return done;
 }
 
+std::int64_t InputFile::read_some(std::span<std::byte> out, std::int64_t offset) const {
+  return ::pread(descriptor_, out.data(), out.size(), offset);
+}
+
 void InputFile::read_exactly(std::int64_t offset, std::span<std::byte> out) const {
   const std::int64_t got = read_at(offset, out);
   if (got < static_cast<std::int64_t>(out.size())) {
@@ -78,7 +98,10 @@ void InputFile::read_exactly(std::int64_t offset, std::span<std::byte> out) cons
 }
 
 std::string read_whole_file(const std::filesystem::path& path, std::int64_t limit_bytes) {
-  const InputFile file(path);
+  return read_whole_file(InputFile(path), limit_bytes);
+}
+
+std::string read_whole_file(const InputFile& file, std::int64_t limit_bytes) {
   if (file.byte_count() > limit_bytes) {
     throw DataError(
         fmt::format("{} holds {}, more than the {} a file of its kind may have\n"

@@ -7,13 +7,22 @@
 #include <span>
 #include <string>
 
+#include "base/error.h"
+
 namespace snug {
+
+// The file is not there, or may not be read.
+struct CannotOpen : DataError {
+  CannotOpen(const std::string& name, int error_number);
+  int error_number;
+};
 
 class InputFile {
  public:
-  // Throws DataError when `path` is missing, unreadable, or not a regular file.
+  // Throws CannotOpen, DataError when `path` is not a regular file, DeviceError when the system
+  // cannot tell (an I/O error, too many open files).
   explicit InputFile(const std::filesystem::path& path);
-  ~InputFile();
+  virtual ~InputFile();
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&&) = delete;
   InputFile(const InputFile&) = delete;
@@ -33,6 +42,10 @@ class InputFile {
   // As read_at, but a file that ends before `out` is full is a DataError.
   void read_exactly(std::int64_t offset, std::span<std::byte> out) const;
 
+ protected:
+  // One pread, which a test may make fail: bytes read, or -1 with errno.
+  virtual std::int64_t read_some(std::span<std::byte> out, std::int64_t offset) const;
+
  private:
   std::string name_;
   int descriptor_ = -1;
@@ -41,5 +54,6 @@ class InputFile {
 
 // The bytes of a small file; throws DataError when it holds more than `limit_bytes`.
 std::string read_whole_file(const std::filesystem::path& path, std::int64_t limit_bytes);
+std::string read_whole_file(const InputFile& file, std::int64_t limit_bytes);
 
 }  // namespace snug

@@ -33,12 +33,13 @@ constexpr PhiloxBlock philox(std::uint64_t key, PhiloxBlock counter) noexcept {
 // What a stream of random numbers is for: word 1 of the counter, so that streams never overlap.
 // Dropout sites use kDropout + 4 * layer + the site's number in the layer.
 enum class RandomPurpose : std::uint32_t {
-  kInit = 1,        // (element / 4, kInit, parameter index, 0)
-  kTrainBatch = 2,  // (0, kTrainBatch, sequence, iteration)
-  kEvalTrain = 3,   // (0, kEvalTrain, sequence, iteration)
-  kEvalVal = 4,     // (0, kEvalVal, sequence, iteration)
-  kSample = 5,      // (position, kSample, sample index, 0)
-  kTales = 6,       // (choice, kTales, tale, 0): the built-in corpus
+  kInit = 1,         // (element / 4, kInit, parameter index, 0)
+  kTrainBatch = 2,   // (0, kTrainBatch, sequence, iteration)
+  kEvalTrain = 3,    // (0, kEvalTrain, sequence, iteration)
+  kEvalVal = 4,      // (0, kEvalVal, sequence, iteration)
+  kSample = 5,       // (position, kSample, sample index, 0)
+  kTales = 6,        // (choice, kTales, tale, 0): the built-in corpus
+  kValDocument = 8,  // (line, kValDocument, line / 2^32, file): preparing data
   // (element / 4, kRoundMoments, parameter index, iteration): AdamW's moments in bfloat16
   kRoundMoments = 7,
   kDropout = 1 << 16

@@ -7,9 +7,17 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "base/float16.h"
 #include "base/shape.h"
 
 namespace snug {
+
+template <class X>
+inline constexpr DType kDTypeOf = DType::kF32;
+template <>
+inline constexpr DType kDTypeOf<Bf16> = DType::kBF16;
+template <>
+inline constexpr DType kDTypeOf<F16> = DType::kF16;
 
 struct TensorView {
   std::byte* data = nullptr;
@@ -19,6 +27,12 @@ struct TensorView {
   std::int64_t element_count() const { return shape.element_count(); }
   std::int64_t byte_count() const { return element_count() * size_of(dtype); }
 
+  // As activations: float, Bf16 or F16.
+  template <class X>
+  X* as() const noexcept {
+    assert(dtype == kDTypeOf<X>);
+    return reinterpret_cast<X*>(data);
+  }
   float* f32() const noexcept {
     assert(dtype == DType::kF32);
     return reinterpret_cast<float*>(data);

@@ -6,7 +6,7 @@
 
 #include "base/input_file.h"
 
-namespace snug {
+namespace snug::checkpoint {
 namespace {
 
 constexpr std::int64_t kBookkeepingBytes = kMiB;  // state.json, folders, rounding to blocks
@@ -17,22 +17,23 @@ std::vector<TensorLabel> labels_of(std::span<const NamedTensor> tensors) {
   return labels;
 }
 
-void require_size(const Path& path, const FileDigest& digest) {
-  const InputFile file(path);
-  if (file.byte_count() == digest.byte_count) return;
-  throw DataError(fmt::format("{}: is {} bytes long, but {} were saved", path.string(),
-                              file.byte_count(), digest.byte_count));
+void require_size(FileSystem& file_system, const Path& path, const FileDigest& digest) {
+  const std::int64_t byte_count = file_system.open_file(path)->byte_count();
+  if (byte_count == digest.byte_count) return;
+  throw DataError(fmt::format("{}: is {} bytes long, but {} were saved", path.string(), byte_count,
+                              digest.byte_count));
 }
 
-// The result of the call; a file that is wrong or cannot be read makes the checkpoint corrupt.
+// The result of the call; a file that is wrong makes the checkpoint corrupt, one that cannot be
+// read makes it unreadable.
 template <typename Call>
-auto or_corrupt(Call call) {
+auto or_unusable(Call call) {
   try {
     return call();
   } catch (const DataError& error) {
     throw CorruptCheckpoint(error.what());
-  } catch (const DeviceError& error) {  // a bad sector of the disk
-    throw CorruptCheckpoint(error.what());
+  } catch (const DeviceError& error) {
+    throw UnreadableCheckpoint(error.what());
   }
 }
 
@@ -62,32 +63,33 @@ void write_checkpoint(FileSystem& file_system, const Path& folder, const Trainin
   file_system.sync_folder(folder);
 }
 
-Manifest read_manifest(const Path& folder, Parts parts) {
-  return or_corrupt([&] {
+Manifest read_manifest(FileSystem& file_system, const Path& folder, Parts parts) {
+  return or_unusable([&] {
     const Path state_file = folder / kStateFile;
-    Manifest manifest = parse_manifest(read_whole_file(state_file, kManifestMaxBytes), state_file);
-    require_size(folder / kModelFile, manifest.model_file);
+    const std::string text = read_whole_file(*file_system.open_file(state_file), kManifestMaxBytes);
+    Manifest manifest = parse_manifest(text, state_file);
+    require_size(file_system, folder / kModelFile, manifest.model_file);
     if (parts == Parts::kWeightsAndOptimizer) {
-      require_size(folder / kOptimizerFile, manifest.optimizer_file);
+      require_size(file_system, folder / kOptimizerFile, manifest.optimizer_file);
     }
     return manifest;
   });
 }
 
-void read_checkpoint(const Path& folder, const Manifest& manifest,
+void read_checkpoint(FileSystem& file_system, const Path& folder, const Manifest& manifest,
                      const CheckpointTensors& tensors) {
   // The labels in state.json are covered by its checksum, so a difference is the caller's wish and
   // not damage; what differs after this is damage.
   require_same_tensors(manifest.weights, tensors.weights, folder);
   const bool with_optimizer = !tensors.optimizer.empty();
   if (with_optimizer) require_same_tensors(manifest.optimizer, tensors.optimizer, folder);
-  or_corrupt([&] {
-    SafetensorsReader(folder / kModelFile)
+  or_unusable([&] {
+    SafetensorsReader(file_system.open_file(folder / kModelFile))
         .read_all(tensors.weights, *tensors.bytes, manifest.model_file.checksum);
     if (!with_optimizer) return;
-    SafetensorsReader(folder / kOptimizerFile)
+    SafetensorsReader(file_system.open_file(folder / kOptimizerFile))
         .read_all(tensors.optimizer, *tensors.bytes, manifest.optimizer_file.checksum);
   });
 }
 
-}  // namespace snug
+}  // namespace snug::checkpoint

@@ -9,7 +9,7 @@
 #include "checkpoint/manifest.h"
 #include "checkpoint/safetensors.h"
 
-namespace snug {
+namespace snug::checkpoint {
 
 constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
@@ -22,6 +22,11 @@ enum class Parts { kWeights, kWeightsAndOptimizer };
 // The folder is not what was saved: incomplete or corrupted. An older one may be usable.
 struct CorruptCheckpoint : DataError {
   using DataError::DataError;
+};
+
+// The system could not read it now (an I/O error, no permission): nothing is known of its content.
+struct UnreadableCheckpoint : DeviceError {
+  using DeviceError::DeviceError;
 };
 
 // The tensors of a checkpoint, the caller's. They must not change during a call.
@@ -39,13 +44,13 @@ void write_checkpoint(FileSystem& file_system, const Path& folder, const Trainin
                       std::int64_t save_number, const CheckpointTensors& tensors);
 
 // Reads state.json and compares the sizes of the wanted files with it, but not their content.
-// Throws CorruptCheckpoint.
-Manifest read_manifest(const Path& folder, Parts parts);
+// Throws CorruptCheckpoint or UnreadableCheckpoint.
+Manifest read_manifest(FileSystem& file_system, const Path& folder, Parts parts);
 
 // Fills the weights, and the optimizer unless it is empty. Throws DataError, before a byte of a
 // tensor changes, when the tensors saved are not those wanted; CorruptCheckpoint, with the tensors
-// in any state, when the files are not those that `manifest` tells of.
-void read_checkpoint(const Path& folder, const Manifest& manifest,
+// in any state, when the files are not those that `manifest` tells of; UnreadableCheckpoint.
+void read_checkpoint(FileSystem& file_system, const Path& folder, const Manifest& manifest,
                      const CheckpointTensors& tensors);
 
-}  // namespace snug
+}  // namespace snug::checkpoint

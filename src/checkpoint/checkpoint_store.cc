@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
-namespace snug {
+#include "checkpoint/setting_aside.h"
+
+namespace snug::checkpoint {
 namespace {
 
 constexpr const char* kLatest = "latest";
@@ -20,10 +23,12 @@ std::string one_line(std::string text) {
 
 std::string skipped(const std::string& problem) { return "checkpoint skipped: " + problem; }
 
-bool holds_bytes(const Path& file) {
-  std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
-  return !error && bytes > 0;
+bool contains(const std::vector<Path>& paths, const Path& path) {
+  return std::ranges::find(paths, path) != paths.end();
+}
+
+bool is_full(int error_number) {
+  return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
 }
 
 std::string joined(const std::vector<std::string>& lines) {
@@ -39,6 +44,7 @@ struct CheckpointStore::Candidate {
   StepFolder step;
   std::optional<Manifest> manifest;
   std::string problem;
+  bool unreadable = false;  // now; it may be whole
 };
 
 CheckpointStore::CheckpointStore(Path out_dir, int keep_count,
@@ -64,52 +70,86 @@ void CheckpointStore::lock_out_dir() {
   lock_ = std::move(lock);
 }
 
-void CheckpointStore::check_writable() try {
+std::vector<std::string> CheckpointStore::check_writable() try {
+  std::vector<std::string> warnings;
+  if (out_.is_checkpoint()) {
+    throw ConfigError(fmt::format(
+        "out_dir: {} is one checkpoint, not the folder of a run\nname the folder above it",
+        out_.path().string()));
+  }
   out_.create();
   lock_out_dir();
+  if (!lock_->supported()) {
+    warnings.push_back(fmt::format(
+        "the file system of {} has no locks: take care that no second training writes there",
+        out_.path().string()));
+  }
   std::vector<std::string> ignored;  // the probe tells whether out_dir can be written
   out_.clean_up(ignored);
   out_.probe();
+  next_save_number();
+  claimed_ = true;
+  return warnings;
 } catch (const FileError& error) {
   throw DeviceError(fmt::format(
       "{}\ncheckpoints go to out_dir = '{}': make it writable or name another --out_dir",
       error.what(), out_.path().string()));
 }
 
-void CheckpointStore::check_space(const CheckpointTensors& tensors) {
-  const std::int64_t needed = checkpoint_bytes(tensors);
+std::optional<std::string> CheckpointStore::reclaim() {
+  if (!claimed_ || (lock_ && lock_->is_at(out_.path()))) return std::nullopt;
+  lock_.reset();
+  try {
+    check_writable();
+  } catch (const Error& error) {
+    throw SaveFailed(error.what());
+  }
+  return fmt::format(
+      "{} was moved or removed while the run was under way: it goes on in a new folder of that "
+      "name; what was saved before is where the old one is",
+      out_.path().string());
+}
+
+void CheckpointStore::check_space(const CheckpointTensors& tensors, Space space) {
+  const std::int64_t one = checkpoint_bytes(tensors);
+  std::int64_t count = 1;
+  if (space != Space::kOneSave) {
+    const auto there = space == Space::kResumedRun ? std::ssize(out_.steps()) : 0;
+    count = std::max<std::int64_t>(keep_count_ + 2 - there, 1);
+  }
+  const std::int64_t needed = checked_mul(one, count);
   const std::int64_t available = file_system_->free_bytes(out_.nearest_existing());
   if (available >= needed) return;
-  throw DeviceError(fmt::format(
-      "not enough disk space for a checkpoint in {}\nneeds {} ({} bytes), {} ({} bytes) free\n"
-      "free some space or name another out_dir",
-      out_.path().string(), format_bytes(needed), needed, format_bytes(available), available));
+  const std::string what =
+      count == 1
+          ? "a checkpoint"
+          : fmt::format("the {} checkpoints that are there at once while this run saves", count);
+  throw SaveFailed(
+      fmt::format("not enough disk space for {} in {}\nneeds {} ({} bytes), {} ({} bytes) free\n"
+                  "free some space{} or name another out_dir",
+                  what, out_.path().string(), format_bytes(needed), needed, format_bytes(available),
+                  available, count > 1 && keep_count_ > 1 ? ", lower --keep_checkpoints" : ""));
 }
 
 std::optional<Path> CheckpointStore::set_aside(const std::vector<std::string>& companions) {
   std::vector<Path> earlier;
   for (const StepFolder& step : out_.steps()) earlier.push_back(step.folder.filename());
-  const bool has_content = std::ranges::any_of(
-      companions, [&](const std::string& name) { return holds_bytes(out_.path() / name); });
+  const bool has_content = std::ranges::any_of(companions, [&](const std::string& name) {
+    const Path file = out_.path() / name;
+    const auto kind = file_system_->kind(file);
+    if (kind == std::filesystem::file_type::regular) {
+      return file_system_->open_file(file)->byte_count() > 0;
+    }
+    return kind != std::filesystem::file_type::not_found;
+  });
   if (earlier.empty() && !has_content) return std::nullopt;
   earlier.insert(earlier.end(), {kLatest, kBest});
   earlier.insert(earlier.end(), companions.begin(), companions.end());
-  int number = 1;
-  while (!file_system_->create_folder(out_.path() / fmt::format("earlier-{}", number))) ++number;
-  Path aside = out_.path() / fmt::format("earlier-{}", number);
-  for (const Path& name : earlier) {
-    const Path from = out_.path() / name;
-    if (std::filesystem::symlink_status(from).type() == std::filesystem::file_type::not_found) {
-      continue;
-    }
-    file_system_->rename(from, aside / name);
-  }
-  out_.sync();
-  return aside;
+  return checkpoint::set_aside(*file_system_, out_.path(), earlier);
 }
 
 Saved CheckpointStore::save(const TrainingState& state, const CheckpointTensors& tensors,
-                            bool is_best) {
+                            bool is_best) try {
   Saved saved;
   out_.create();
   out_.clean_up(saved.warnings);
@@ -119,42 +159,64 @@ Saved CheckpointStore::save(const TrainingState& state, const CheckpointTensors&
   out_.point(kLatest, folder);
   if (is_best) out_.point(kBest, folder);
   out_.sync();
-  prune(saved.warnings);
+  prune(folder, saved.warnings);
   saved.folder = folder.string();
   return saved;
+} catch (const FileError& error) {
+  throw SaveFailed(save_failure(state, tensors, error));
 }
 
 Path CheckpointStore::write_and_publish(const TrainingState& state,
                                         const CheckpointTensors& tensors) {
+  const std::int64_t save_number = next_save_number();
   const Path temporary = out_.create_temporary();
   const FolderLock lock(temporary);
   try {
-    write_checkpoint(*file_system_, temporary, state, next_save_number(), tensors);
-    return out_.publish(temporary, state.iteration);
+    write_checkpoint(*file_system_, temporary, state, save_number, tensors);
+    Path folder = out_.publish(temporary, state.iteration);
+    last_save_number_ = save_number;
+    return folder;
   } catch (const FileError& error) {
     out_.discard_temporary(temporary);
-    const std::int64_t needed = checkpoint_bytes(tensors);
-    const std::int64_t available = file_system_->free_bytes(out_.path());
-    throw DeviceError(
-        fmt::format("checkpoint of iteration {} not saved: {}\n"
-                    "needs {} ({} bytes), {} ({} bytes) free in {}\n"
-                    "the checkpoints saved before are intact: make room, then resume",
-                    state.iteration, error.what(), format_bytes(needed), needed,
-                    format_bytes(available), available, out_.path().string()));
+    throw SaveFailed(save_failure(state, tensors, error));
   } catch (...) {
     out_.discard_temporary(temporary);
     throw;
   }
 }
 
+std::string CheckpointStore::save_failure(const TrainingState& state,
+                                          const CheckpointTensors& tensors,
+                                          const FileError& error) {
+  std::string text =
+      fmt::format("checkpoint of iteration {} not saved: {}\n", state.iteration, error.what());
+  const char* advice = "check the disk, then resume";
+  if (is_full(error.error_number)) {
+    advice = "make room, then resume";
+    try {
+      const std::int64_t needed = checkpoint_bytes(tensors);
+      const std::int64_t available = file_system_->free_bytes(out_.path());
+      text += fmt::format("needs {} ({} bytes), {} ({} bytes) free in {}\n", format_bytes(needed),
+                          needed, format_bytes(available), available, out_.path().string());
+    } catch (
+        const FileError&) {  // NOLINT(bugprone-empty-catch): the first error is the one to tell
+    }
+  }
+  return text + "the checkpoints saved before are intact: " + advice;
+}
+
 // Usable ones first, the newest of them at the front.
 std::vector<CheckpointStore::Candidate> CheckpointStore::scan(Parts parts) const {
   std::vector<Candidate> found;
-  for (const StepFolder& step : out_.steps()) {
+  std::vector<StepFolder> steps = out_.steps();
+  if (out_.is_checkpoint()) steps = {{out_.path(), 0}};
+  for (const StepFolder& step : steps) {
     try {
-      found.push_back({step, read_manifest(step.folder, parts), {}});
+      found.push_back({step, read_manifest(*file_system_, step.folder, parts), {}, false});
     } catch (const CorruptCheckpoint& error) {
       found.push_back({step, std::nullopt, one_line(error.what())});
+    } catch (const UnreadableCheckpoint& error) {
+      found.push_back({step, std::nullopt, one_line(error.what()), true});
     }
   }
   std::ranges::sort(found, std::greater(), [](const Candidate& candidate) {
@@ -175,6 +237,9 @@ std::vector<CheckpointStore::Candidate> CheckpointStore::candidates(
   for (auto candidate = unusable; candidate != found.end(); ++candidate) {
     const bool older = !none && candidate->step.iteration < found.front().step.iteration;
     if (!older) warnings.push_back(skipped(candidate->problem));
+    if (candidate->unreadable && !contains(unread_, candidate->step.folder)) {
+      unread_.push_back(candidate->step.folder);
+    }
   }
   if (none && !found.empty()) {
     throw DataError(
@@ -212,13 +277,16 @@ Loaded CheckpointStore::load(const CheckpointTensors& tensors, Pick pick) const 
   const Parts parts = tensors.optimizer.empty() ? Parts::kWeights : Parts::kWeightsAndOptimizer;
   for (const Candidate& candidate : candidates(parts, pick, loaded.warnings)) {
     try {
-      read_checkpoint(candidate.step.folder, *candidate.manifest, tensors);
+      read_checkpoint(*file_system_, candidate.step.folder, *candidate.manifest, tensors);
       loaded.state = candidate.manifest->state;
       loaded.folder = candidate.step.folder.string();
       return loaded;
     } catch (const CorruptCheckpoint& error) {
       loaded.warnings.push_back(skipped(one_line(error.what())));
       damaged_.push_back(candidate.step.folder);
+    } catch (const UnreadableCheckpoint& error) {
+      loaded.warnings.push_back(skipped(one_line(error.what())));
+      unread_.push_back(candidate.step.folder);
     } catch (const DataError& error) {  // another model's: an older one would not serve either
       throw DataError(error.what() + joined(loaded.warnings));
     }
@@ -230,32 +298,48 @@ Loaded CheckpointStore::load(const CheckpointTensors& tensors, Pick pick) const 
                   out_.path().string(), joined(loaded.warnings)));
 }
 
-std::int64_t CheckpointStore::next_save_number() const {
-  const std::vector<Candidate> found = scan(Parts::kWeights);
-  const bool none = found.empty() || !found.front().manifest;
-  return none ? 1 : found.front().manifest->save_number + 1;
+// One more than the highest of out_dir and of this store's own saves. What cannot be read may have
+// any number, so that the first time all must be readable; after that the own count goes on.
+std::int64_t CheckpointStore::next_save_number() {
+  std::int64_t newest = last_save_number_.value_or(0);
+  for (const Candidate& candidate : scan(Parts::kWeights)) {
+    if (candidate.manifest) newest = std::max(newest, candidate.manifest->save_number);
+    if (!candidate.unreadable || last_save_number_) continue;
+    throw DeviceError(
+        fmt::format("a checkpoint in out_dir cannot be read: {}\n"
+                    "a new one could not be told from it which is the newest\n"
+                    "try again; if it stays, move {} away or name another --out_dir",
+                    candidate.problem, candidate.step.folder.string()));
+  }
+  last_save_number_ = newest;
+  return newest + 1;
 }
 
-// Folders that cannot be read are neither counted nor removed: they may be of a newer Snug. Those
-// known to be damaged are not counted, and go when enough newer ones are kept.
-void CheckpointStore::prune(std::vector<std::string>& warnings) {
+// Folders that hold something else are neither counted nor removed: they may be of a newer Snug.
+// Those known to be damaged are not counted, and go when enough newer ones are kept.
+void CheckpointStore::prune(const Path& published, std::vector<std::string>& warnings) try {
   out_.clean_up(warnings);
-  const auto best = out_.pointed(kBest);
+  const std::optional<std::string> named[] = {out_.pointed(kLatest), out_.pointed(kBest)};
+  const std::vector<Candidate> found = scan(Parts::kWeights);
+  for (const Candidate& candidate : found) {
+    if (!candidate.unreadable) continue;
+    warnings.push_back("no older checkpoint was removed: " + candidate.problem);
+    return;
+  }
   int kept_count = 0;
-  for (const Candidate& candidate : scan(Parts::kWeights)) {
+  for (const Candidate& candidate : found) {
+    const Path& folder = candidate.step.folder;
     if (!candidate.manifest) continue;
     if (kept_count < keep_count_) {
-      const bool is_damaged = std::ranges::find(damaged_, candidate.step.folder) != damaged_.end();
-      kept_count += is_damaged ? 0 : 1;
+      kept_count += contains(damaged_, folder) ? 0 : 1;
       continue;
     }
-    if (candidate.step.folder.filename() == best.value_or("")) continue;
-    try {
-      out_.discard(candidate.step.folder);
-    } catch (const FileError& error) {
-      warnings.push_back(one_line(error.what()));
-    }
+    const bool is_named = std::ranges::find(named, folder.filename().string()) != std::end(named);
+    if (folder == published || is_named || contains(unread_, folder)) continue;
+    out_.discard(folder);
   }
+} catch (const DeviceError& error) {  // the checkpoint is saved; the next save tries again
+  warnings.push_back("no older checkpoint was removed: " + one_line(error.what()));
 }
 
-}  // namespace snug
+}  // namespace snug::checkpoint

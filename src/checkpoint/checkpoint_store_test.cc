@@ -1,13 +1,14 @@
 #include "checkpoint/checkpoint_store.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <string>
 
 #include "checkpoint/checkpoint_testing.h"
 
-namespace snug {
+namespace snug::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,16 +27,20 @@ class CheckpointStoreTest : public ::testing::Test {
   CheckpointStore faulty_store(FaultPlan& plan) {
     return {out_, 3, std::make_unique<FaultyFileSystem>(plan)};
   }
+  CheckpointStore unsynced() {
+    no_faults_ = {};
+    return faulty_store(no_faults_);
+  }
   Saved save(CheckpointStore store, int iteration, bool is_best = false) {
     model_.fill(iteration);
-    return store.save(state_at(iteration), model_.tensors(), is_best);
+    return store.save(testing::state_at(iteration), model_.tensors(), is_best);
   }
   // Flips one bit near the end of the file: of a tensor, or of the last brace.
   void damage(const Path& file) {
-    std::string text = read_text(file);
+    std::string text = testing::read_text(file);
     char& victim = text.at(text.size() - 2);
     victim = static_cast<char>(victim ^ 1);
-    write_text(file, text);
+    testing::write_text(file, text);
   }
   template <typename Failure, typename Call>
   std::string message_of(Call call) {
@@ -53,15 +58,16 @@ class CheckpointStoreTest : public ::testing::Test {
   testing::TemporaryFolder temporary_;
   Path out_ = temporary_.path() / "runs" / "out";
   TinyModel model_;
+  FaultPlan no_faults_;
 };
 
 TEST_F(CheckpointStoreTest, LoadsWhatItSaved) {
   const Saved saved = save(store(), 250);
   EXPECT_EQ(saved.folder, (out_ / "step-000250").string());
   EXPECT_TRUE(saved.warnings.empty());
-  EXPECT_EQ(names_in(saved.folder),
+  EXPECT_EQ(testing::names_in(saved.folder),
             Names({"model.safetensors", "optimizer.safetensors", "state.json"}));
-  EXPECT_EQ(names_in(out_), Names({"latest", "step-000250"}));
+  EXPECT_EQ(testing::names_in(out_), Names({"latest", "step-000250"}));
   EXPECT_EQ(fs::read_symlink(out_ / "latest"), "step-000250");
 
   model_.fill(0);
@@ -76,12 +82,13 @@ TEST_F(CheckpointStoreTest, KeepsTheNewestAndTheBest) {
   save(store(2), 100);
   save(store(2), 200, true);
   for (const int iteration : {300, 400, 500}) save(store(2), iteration);
-  EXPECT_EQ(names_in(out_), Names({"best", "latest", "step-000200", "step-000400", "step-000500"}));
+  EXPECT_EQ(testing::names_in(out_),
+            Names({"best", "latest", "step-000200", "step-000400", "step-000500"}));
   EXPECT_EQ(fs::read_symlink(out_ / "best"), "step-000200");
   EXPECT_EQ(store().load(model_.tensors(), Pick::kBest).state.iteration, 200);
   EXPECT_TRUE(model_.holds(200));
   save(store(2), 600, true);
-  EXPECT_EQ(names_in(out_), Names({"best", "latest", "step-000500", "step-000600"}));
+  EXPECT_EQ(testing::names_in(out_), Names({"best", "latest", "step-000500", "step-000600"}));
 }
 
 TEST_F(CheckpointStoreTest, ANewRunInAnOldFolderIsTheNewest) {
@@ -89,16 +96,16 @@ TEST_F(CheckpointStoreTest, ANewRunInAnOldFolderIsTheNewest) {
   save(store(2), 250);
   EXPECT_EQ(store().peek()->state.iteration, 250);
   save(store(2), 500);
-  EXPECT_EQ(names_in(out_), Names({"latest", "step-000250", "step-000500"}));
+  EXPECT_EQ(testing::names_in(out_), Names({"latest", "step-000250", "step-000500"}));
 }
 
 TEST_F(CheckpointStoreTest, SavingAnIterationAgainReplacesIt) {
   save(store(1), 250, true);
   model_.fill(7);
-  TrainingState state = state_at(250);
+  TrainingState state = testing::state_at(250);
   state.seed = 7;
   store(1).save(state, model_.tensors(), false);
-  EXPECT_EQ(names_in(out_), Names({"best", "latest", "step-000250"}));
+  EXPECT_EQ(testing::names_in(out_), Names({"best", "latest", "step-000250"}));
   model_.fill(0);
   EXPECT_EQ(store().load(model_.tensors()).state.seed, 7u);
   EXPECT_TRUE(model_.holds(7));
@@ -140,13 +147,13 @@ TEST_F(CheckpointStoreTest, AMissingFileFallsBackToo) {
   ASSERT_EQ(peeked->warnings.size(), 1u);
   expect_has(peeked->warnings[0], "step-000200/state.json");
   save(store(1), 300);  // what cannot be read is not removed, nor is it what is kept
-  EXPECT_EQ(names_in(out_), Names({"latest", "step-000200", "step-000300"}));
+  EXPECT_EQ(testing::names_in(out_), Names({"latest", "step-000200", "step-000300"}));
   EXPECT_TRUE(store().peek()->warnings.empty());
 }
 
 TEST_F(CheckpointStoreTest, AnOlderOneOfAnotherModelIsAnErrorThatTellsBoth) {
   TinyModel wide(6);
-  store().save(state_at(100), wide.tensors(), false);
+  store().save(testing::state_at(100), wide.tensors(), false);
   damage(Path(save(store(), 200).folder) / "model.safetensors");
   const auto message = message_of<DataError>([&] { store().load(model_.tensors()); });
   expect_has(message, "step-000100: tensor 'wte.weight'");
@@ -185,11 +192,11 @@ TEST_F(CheckpointStoreTest, ABestThatIsGoneGivesTheNewest) {
 
 TEST_F(CheckpointStoreTest, ChecksThatOutDirCanBeWritten) {
   store().check_writable();
-  EXPECT_TRUE(names_in(out_).empty());
+  EXPECT_TRUE(testing::names_in(out_).empty());
   CheckpointStore((out_ / "a" / "").string(), 1).check_writable();
-  EXPECT_EQ(names_in(out_), Names({"a"}));
+  EXPECT_EQ(testing::names_in(out_), Names({"a"}));
 
-  write_text(out_ / "file", "");
+  testing::write_text(out_ / "file", "");
   CheckpointStore at_file(out_ / "file", 1), below_file(out_ / "file" / "out", 1);
   expect_has(message_of<ConfigError>([&] { at_file.check_writable(); }), "is a file");
   expect_has(message_of<DeviceError>([&] { below_file.check_writable(); }),
@@ -211,10 +218,10 @@ TEST_F(CheckpointStoreTest, TooLittleSpaceIsToldBeforeWriting) {
   plan.free_bytes = 1000;
   CheckpointStore full = faulty_store(plan);
   const auto message =
-      message_of<DeviceError>([&] { full.save(state_at(1), model_.tensors(), false); });
+      message_of<DeviceError>([&] { full.save(testing::state_at(1), model_.tensors(), false); });
   expect_has(message, "needs 1.00 MiB");
   expect_has(message, "1000 B (1000 bytes) free");
-  EXPECT_TRUE(names_in(out_).empty());
+  EXPECT_TRUE(testing::names_in(out_).empty());
 }
 
 TEST_F(CheckpointStoreTest, CheckingTheSpaceTouchesNothing) {
@@ -248,10 +255,11 @@ TEST_F(CheckpointStoreTest, ADamagedOneTakesNoPlaceAmongThoseKept) {
   damage(Path(save(store(2), 200).folder) / "model.safetensors");
   CheckpointStore resumed = store(2);
   EXPECT_EQ(resumed.load(model_.tensors()).state.iteration, 100);
-  resumed.save(state_at(150), model_.tensors(), false);
-  EXPECT_EQ(names_in(out_), Names({"latest", "step-000100", "step-000150", "step-000200"}));
-  resumed.save(state_at(250), model_.tensors(), false);
-  EXPECT_EQ(names_in(out_), Names({"latest", "step-000150", "step-000250"}));
+  resumed.save(testing::state_at(150), model_.tensors(), false);
+  EXPECT_EQ(testing::names_in(out_),
+            Names({"latest", "step-000100", "step-000150", "step-000200"}));
+  resumed.save(testing::state_at(250), model_.tensors(), false);
+  EXPECT_EQ(testing::names_in(out_), Names({"latest", "step-000150", "step-000250"}));
 }
 
 TEST_F(CheckpointStoreTest, ADamagedOneThatIsSavedAgainCounts) {
@@ -260,37 +268,131 @@ TEST_F(CheckpointStoreTest, ADamagedOneThatIsSavedAgainCounts) {
   damage(out_ / "step-000200" / "model.safetensors");
   CheckpointStore resumed = store(1);
   EXPECT_EQ(resumed.load(model_.tensors()).state.iteration, 100);
-  resumed.save(state_at(200), model_.tensors(), false);
-  EXPECT_EQ(names_in(out_), Names({"latest", "step-000200"}));
+  resumed.save(testing::state_at(200), model_.tensors(), false);
+  EXPECT_EQ(testing::names_in(out_), Names({"latest", "step-000200"}));
 }
 
 TEST_F(CheckpointStoreTest, SetsAsideWhatAnEarlierRunLeft) {
   store().check_writable();
   EXPECT_EQ(store().set_aside({"log"}), std::nullopt);
-  write_text(out_ / "log", "");
+  testing::write_text(out_ / "log", "");
   EXPECT_EQ(store().set_aside({"log"}), std::nullopt);  // nothing to lose
-  write_text(out_ / "log", "lines");
+  testing::write_text(out_ / "log", "lines");
   EXPECT_EQ(store().set_aside({"log"}), out_ / "earlier-1");
-  EXPECT_EQ(read_text(out_ / "earlier-1" / "log"), "lines");
+  EXPECT_EQ(testing::read_text(out_ / "earlier-1" / "log"), "lines");
   save(store(), 100, true);
   EXPECT_EQ(store().set_aside({"log"}), out_ / "earlier-2");
-  EXPECT_EQ(names_in(out_ / "earlier-2"), Names({"best", "latest", "step-000100"}));
-  EXPECT_EQ(names_in(out_), Names({"earlier-1", "earlier-2"}));
+  EXPECT_EQ(testing::names_in(out_ / "earlier-2"), Names({"best", "latest", "step-000100"}));
+  EXPECT_EQ(testing::names_in(out_), Names({"earlier-1", "earlier-2"}));
+}
+
+// A kill at any operation of it, then a new run that reads: the whole old run is there, in order.
+TEST_F(CheckpointStoreTest, AKillWhileSettingAsideDoesNotSplitTheRun) {
+  bool done = false;
+  for (int operation = 0; !done; ++operation) {
+    fs::remove_all(out_);
+    for (const int iteration : {100, 200, 300}) save(unsynced(), iteration, iteration == 200);
+    write_text(out_ / "log", "lines");
+    FaultPlan plan;
+    plan.fault_at = operation;
+    try {
+      faulty_store(plan).set_aside({"log"});
+      done = true;
+      continue;
+    } catch (const testing::PowerLoss&) {
+    }
+    SCOPED_TRACE(operation);
+    if (fs::exists(out_ / "earlier-1")) {  // it was through
+      EXPECT_EQ(names_in(out_ / "earlier-1").size(), 6u);
+      continue;
+    }
+    EXPECT_EQ(unsynced().load(model_.tensors()).state.iteration, 300);
+    EXPECT_EQ(unsynced().load(model_.tensors(), Pick::kBest).state.iteration, 200);
+    unsynced().check_writable();
+    EXPECT_EQ(names_in(out_),
+              Names({"best", "latest", "log", "step-000100", "step-000200", "step-000300"}));
+  }
+  EXPECT_EQ(names_in(out_), Names({"earlier-1"}));
+}
+
+TEST_F(CheckpointStoreTest, AFolderThatWasMovedAwayIsMadeAnew) {
+  CheckpointStore running = store();
+  running.check_writable();
+  running.save(state_at(100), model_.tensors(), false);
+  EXPECT_EQ(running.reclaim(), std::nullopt);
+  fs::rename(out_, out_.parent_path() / "moved");
+  const auto told = running.reclaim();
+  ASSERT_TRUE(told);
+  expect_has(*told, out_.string() + " was moved or removed");
+  EXPECT_THROW(store().check_writable(), DeviceError);  // locked again
+  running.save(state_at(200), model_.tensors(), false);
+  EXPECT_EQ(names_in(out_), Names({"latest", "step-000200"}));
+  EXPECT_EQ(names_in(out_.parent_path() / "moved"), Names({"latest", "step-000100"}));
+}
+
+TEST_F(CheckpointStoreTest, TheErrorThatStoppedASaveIsTold) {
+  class Failing : public FaultyFileSystem {
+   public:
+    using FaultyFileSystem::FaultyFileSystem;
+    std::int64_t free_bytes(const Path& folder) override {
+      if (asked_++ > 0) throw FileError("read the free space of", folder, ENOENT);
+      return INT64_MAX;
+    }
+    int asked_ = 0;
+  };
+  for (const int error_number : {EIO, ENOSPC}) {
+    FaultPlan plan;
+    plan.fault_at = 8;
+    plan.error_number = error_number;
+    CheckpointStore broken(out_, 1, std::make_unique<Failing>(plan));
+    const auto message =
+        message_of<DeviceError>([&] { broken.save(state_at(1), model_.tensors(), false); });
+    expect_has(message, error_number == EIO ? "Input/output error" : "No space left");
+    EXPECT_EQ(message.find("make room") == std::string::npos, error_number == EIO) << message;
+  }
+}
+
+// A run keeps three, the best one, and writes one more.
+TEST_F(CheckpointStoreTest, ARunNeedsSpaceForAllThatAreThereAtOnce) {
+  save(unsynced(), 100);
+  FaultPlan plan;
+  plan.free_bytes = 4 * checkpoint_bytes(model_.tensors());
+  faulty_store(plan).check_space(model_.tensors(), CheckpointStore::Space::kResumedRun);
+  CheckpointStore full = faulty_store(plan);
+  expect_has(message_of<DeviceError>(
+                 [&] { full.check_space(model_.tensors(), CheckpointStore::Space::kNewRun); }),
+             "the 5 checkpoints that are there at once");
+}
+
+// What a foreign out_dir may hold: links under the names that are written.
+TEST_F(CheckpointStoreTest, NothingIsWrittenThroughALink) {
+  const Path precious = temporary_.path() / "precious";
+  write_text(precious, "mine");
+  fs::create_directories(out_);
+  FileSystem disk;
+  fs::create_symlink(precious, out_ / "file");
+  EXPECT_THROW(disk.create_file(out_ / "file"), FileError);
+  fs::create_symlink(precious, out_ / (".tmp-probe-" + std::to_string(::getpid())));
+  fs::create_symlink(precious, out_ / ".tmp-link-latest");
+  fs::create_symlink(precious, out_ / "latest");
+  save(unsynced(), 100, true);
+  EXPECT_EQ(read_text(precious), "mine");
+  EXPECT_EQ(fs::read_symlink(out_ / "latest"), "step-000100");
 }
 
 TEST_F(CheckpointStoreTest, RemovesWhatKilledRunsLeftAndNothingElse) {
   save(store(), 100);
   for (const char* name : {".tmp-99999-0", ".tmp-removed-step-000050", ".tmp-mine", ".tmp-busy"}) {
     fs::create_directory(out_ / name);
-    write_text(out_ / name / "model.safetensors", "half");
+    testing::write_text(out_ / name / "model.safetensors", "half");
   }
-  write_text(out_ / ".tmp-mine" / "notes.txt", "keep me");
-  write_text(out_ / ".tmp-probe-99999", "");
+  testing::write_text(out_ / ".tmp-mine" / "notes.txt", "keep me");
+  testing::write_text(out_ / ".tmp-probe-99999", "");
   fs::create_symlink("step-000100", out_ / ".tmp-link-latest");
   fs::create_directory(out_ / "step-notes");
   const FolderLock busy(out_ / ".tmp-busy");
   store().check_writable();
-  EXPECT_EQ(names_in(out_),
+  EXPECT_EQ(testing::names_in(out_),
             Names({".tmp-busy", ".tmp-mine", "latest", "step-000100", "step-notes"}));
 }
 
@@ -313,10 +415,10 @@ TEST_F(CheckpointStoreTest, ASaveUnderWayIsLeftAloneByOthers) {
 }
 
 TEST_F(CheckpointStoreTest, ACheckpointWithNotesInItIsNotRemoved) {
-  write_text(Path(save(store(1), 100).folder) / "notes.txt", "the good one");
+  testing::write_text(Path(save(store(1), 100).folder) / "notes.txt", "the good one");
   save(store(1), 200);
-  EXPECT_EQ(names_in(out_), Names({"latest", "step-000100", "step-000200"}));
-  EXPECT_EQ(names_in(out_ / "step-000100").size(), 4u);
+  EXPECT_EQ(testing::names_in(out_), Names({"latest", "step-000100", "step-000200"}));
+  EXPECT_EQ(testing::names_in(out_ / "step-000100").size(), 4u);
 }
 
 TEST_F(CheckpointStoreTest, WithoutLinksATextFileNamesTheFolder) {
@@ -324,7 +426,7 @@ TEST_F(CheckpointStoreTest, WithoutLinksATextFileNamesTheFolder) {
   plan.links_unsupported = true;
   save(faulty_store(plan), 100, true);
   save(faulty_store(plan), 200);
-  EXPECT_EQ(read_text(out_ / "latest"), "step-000200\n");
+  EXPECT_EQ(testing::read_text(out_ / "latest"), "step-000200\n");
   EXPECT_EQ(store().load(model_.tensors(), Pick::kBest).state.iteration, 100);
 }
 
@@ -340,4 +442,4 @@ TEST_F(CheckpointStoreTest, StepNames) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::checkpoint

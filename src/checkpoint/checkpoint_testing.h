@@ -2,6 +2,7 @@
 // shortens writes or loses power at a chosen operation.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <set>
@@ -12,7 +13,7 @@
 #include "base/temporary_folder.h"
 #include "checkpoint/checkpoint_folder.h"
 
-namespace snug::testing {
+namespace snug::checkpoint::testing {
 
 using snug::TemporaryFolder;
 
@@ -55,6 +56,13 @@ struct PowerLoss {};
 struct FaultPlan {
   int fault_at = -1;     // the operation to fail, counted from 0; -1: none
   int error_number = 0;  // of that failure; 0: the power fails, and so does every later operation
+  // Looks at the disk (kind, list, read_link, open_file and reads of the file) count on their own.
+  int read_fault_at = -1;
+  int read_fault_count = 1;  // so many from there on fail
+  int read_error_number = EIO;
+  int read_count = 0;
+  std::vector<std::string> read_log;  // what each one was
+
   std::size_t max_write_bytes = SIZE_MAX;
   std::int64_t free_bytes = -1;  // -1: what the disk has
   bool links_unsupported = false;
@@ -69,6 +77,9 @@ struct FaultPlan {
   std::set<Path> unsynced_files;  // by content
   std::set<Path> unsynced_names;  // of files that were made
   Path graveyard;                 // where removed files are kept for undo; empty: they are not
+
+  // Counts a look at the disk; true when it is to fail.
+  bool look_fails(const char* what, const Path& path);
 
   // Brings the disk to the oldest state that the syncs so far allow: unsynced files are cut in
   // half, unsynced names are as they were.
@@ -90,13 +101,18 @@ class FaultyFileSystem : public FileSystem {
   void remove_file(const Path& path) override;
   void remove_empty_folder(const Path& path) override;
   void sync_folder(const Path& path) override;
+  std::filesystem::file_type kind(const Path& path) override;
+  std::vector<Path> list(const Path& folder) override;
+  Path read_link(const Path& path) override;
+  std::unique_ptr<InputFile> open_file(const Path& path) override;
   std::int64_t free_bytes(const Path& folder) override;
 
  private:
   void pass(const Path& path);
+  void look(const char* what, const Path& path);
   void bury(const Path& path);
 
   FaultPlan& plan_;
 };
 
-}  // namespace snug::testing
+}  // namespace snug::checkpoint::testing

@@ -11,7 +11,7 @@
 
 #include "checkpoint/checkpoint_testing.h"
 
-namespace snug::testing {
+namespace snug::checkpoint::testing {
 
 namespace fs = std::filesystem;
 
@@ -87,6 +87,9 @@ TrainingState state_at(std::int64_t iteration) {
   state.sequences_drawn = iteration * 480;
   state.config_json = R"({"learning_rate":0.0006,"n_layer":2})";
   state.fit_texts = {"batch_size 12 -> 6"};
+  state.records.tokenizer = {kCharTokenizer, {"\n", "a", "\xC3\xA9"}};
+  state.records.data_files = {{"train.bin", {1000, 0x0123456789abcdef}}};
+  state.records.arithmetic = {"AVX2", 4};
   state.fits_json = R"([{"iteration":7,"outcome":"nothing_fits"}])";
   return state;
 }
@@ -202,8 +205,56 @@ void FaultyFileSystem::sync_folder(const Path& path) {
   std::erase_if(plan_.undo, [&](const FaultPlan::Undo& entry) { return entry.folder == path; });
 }
 
+bool FaultPlan::look_fails(const char* what, const Path& path) {
+  const int look = read_count++;
+  read_log.push_back(std::string(what) + " " + path.filename().string());
+  return read_fault_at >= 0 && look >= read_fault_at && look < read_fault_at + read_fault_count;
+}
+
+void FaultyFileSystem::look(const char* what, const Path& path) {
+  if (plan_.look_fails(what, path)) throw FileError(what, path, plan_.read_error_number);
+}
+
+fs::file_type FaultyFileSystem::kind(const Path& path) {
+  look("look at", path);
+  return FileSystem::kind(path);
+}
+
+std::vector<Path> FaultyFileSystem::list(const Path& folder) {
+  look("list", folder);
+  return FileSystem::list(folder);
+}
+
+Path FaultyFileSystem::read_link(const Path& path) {
+  look("read the link", path);
+  return FileSystem::read_link(path);
+}
+
+namespace {
+class FaultyInputFile : public InputFile {
+ public:
+  FaultyInputFile(const Path& path, FaultPlan& plan) : InputFile(path), plan_(plan) {}
+
+ protected:
+  std::int64_t read_some(std::span<std::byte> out, std::int64_t offset) const override {
+    if (!plan_.look_fails("read", name())) return InputFile::read_some(out, offset);
+    errno = plan_.read_error_number;
+    return -1;
+  }
+
+ private:
+  FaultPlan& plan_;
+};
+}  // namespace
+
+std::unique_ptr<InputFile> FaultyFileSystem::open_file(const Path& path) {
+  look("open", path);
+  FileSystem::open_file(path);  // for its errors
+  return std::make_unique<FaultyInputFile>(path, plan_);
+}
+
 std::int64_t FaultyFileSystem::free_bytes(const Path& folder) {
   return plan_.free_bytes >= 0 ? plan_.free_bytes : FileSystem::free_bytes(folder);
 }
 
-}  // namespace snug::testing
+}  // namespace snug::checkpoint::testing

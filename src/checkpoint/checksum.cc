@@ -5,7 +5,7 @@
 #define XXH_INLINE_ALL  // the header is the library: nothing to link
 #include <xxhash.h>
 
-namespace snug {
+namespace snug::checkpoint {
 
 static_assert(sizeof(XXH3_state_t) <= 576 && alignof(XXH3_state_t) <= 64);
 
@@ -33,4 +33,4 @@ std::optional<std::uint64_t> parse_hex(std::string_view text) {
   return value;
 }
 
-}  // namespace snug
+}  // namespace snug::checkpoint

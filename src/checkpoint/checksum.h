@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::checkpoint {
 
 // The checksum of a stream of bytes, however it is cut into pieces. Copies carry on independently.
 class Checksum {
@@ -36,4 +36,4 @@ struct FileDigest {
 std::string to_hex(std::uint64_t checksum);
 std::optional<std::uint64_t> parse_hex(std::string_view text);
 
-}  // namespace snug
+}  // namespace snug::checkpoint

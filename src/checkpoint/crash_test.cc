@@ -9,7 +9,7 @@
 #include "checkpoint/checkpoint_store.h"
 #include "checkpoint/checkpoint_testing.h"
 
-namespace snug {
+namespace snug::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,13 +78,15 @@ class BrokenSave {
   }
 
   void expect_no_temporaries() {
-    for (const std::string& name : names_in(out_)) EXPECT_FALSE(name.starts_with(".tmp-")) << name;
+    for (const std::string& name : testing::names_in(out_))
+      EXPECT_FALSE(name.starts_with(".tmp-")) << name;
   }
 
   void expect_next_save_works() {
     save_whole(1000, 3);
     expect_no_temporaries();
-    for (const std::string& name : names_in(out_)) EXPECT_FALSE(name.ends_with(".replaced"));
+    for (const std::string& name : testing::names_in(out_))
+      EXPECT_FALSE(name.ends_with(".replaced"));
     EXPECT_EQ(fs::read_symlink(out_ / "latest"), "step-001000");
     EXPECT_EQ(CheckpointStore(out_, 1).load(model_.tensors()).state.iteration, 1000);
     EXPECT_TRUE(model_.holds(3));
@@ -93,7 +95,7 @@ class BrokenSave {
  private:
   void save(CheckpointStore& store, int iteration, int seed) {
     model_.fill(seed);
-    TrainingState state = state_at(iteration);
+    TrainingState state = testing::state_at(iteration);
     state.seed = static_cast<std::uint64_t>(seed);
     store.save(state, model_.tensors(), true);
   }
@@ -173,7 +175,7 @@ TEST(DiskFull, TellsWhatWasNeededAndLeavesNoTemporary) {
   plan.error_number = ENOSPC;
   CheckpointStore store(folder.path(), 1, std::make_unique<FaultyFileSystem>(plan));
   try {
-    store.save(state_at(100), model.tensors(), false);
+    store.save(testing::state_at(100), model.tensors(), false);
     FAIL() << "saved on a full disk";
   } catch (const DeviceError& error) {
     const std::string message = error.what();
@@ -182,8 +184,8 @@ TEST(DiskFull, TellsWhatWasNeededAndLeavesNoTemporary) {
       EXPECT_NE(message.find(part), std::string::npos) << message;
     }
   }
-  EXPECT_TRUE(names_in(folder.path()).empty());
+  EXPECT_TRUE(testing::names_in(folder.path()).empty());
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::checkpoint

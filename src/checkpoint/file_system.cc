@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-namespace snug {
+namespace snug::checkpoint {
 namespace {
 
 // Repeats the call as long as a signal interrupts it.
@@ -33,8 +33,9 @@ FileError::FileError(std::string_view action, const Path& path, int error)
       error_number(error) {}
 
 int FileSystem::create_file(const Path& path) {
-  const int descriptor =
-      retried([&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); });
+  const int descriptor = retried([&] {
+    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  });
   require(descriptor >= 0, "create", path);
   return descriptor;
 }
@@ -84,6 +85,39 @@ void FileSystem::sync_folder(const Path& path) {
   if (!synced && error != EINVAL) throw FileError("sync folder", path, error);
 }
 
+std::filesystem::file_type FileSystem::kind(const Path& path) {
+  std::error_code error;
+  const auto type = std::filesystem::symlink_status(path, error).type();
+  if (type == std::filesystem::file_type::not_found) return type;
+  if (error) throw FileError("look at", path, error.value());
+  return type;
+}
+
+std::vector<Path> FileSystem::list(const Path& folder) {
+  std::vector<Path> entries;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    entries.push_back(entry->path());
+  }
+  if (error) throw FileError("list", folder, error.value());
+  return entries;
+}
+
+Path FileSystem::read_link(const Path& path) {
+  std::error_code error;
+  Path target = std::filesystem::read_symlink(path, error);
+  if (error) throw FileError("read the link", path, error.value());
+  return target;
+}
+
+std::unique_ptr<InputFile> FileSystem::open_file(const Path& path) try {
+  return std::make_unique<InputFile>(path);
+} catch (const CannotOpen& error) {
+  if (error.error_number == ENOENT || error.error_number == ENOTDIR) throw;
+  throw FileError("open", path, error.error_number);
+}
+
 std::int64_t FileSystem::free_bytes(const Path& folder) {
   std::error_code error;
   const auto space = std::filesystem::space(folder, error);
@@ -113,12 +147,28 @@ void OutputFile::finish() {
 }
 
 FolderLock::FolderLock(const Path& folder)
-    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
-      held_(descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 ||
-            errno != EWOULDBLOCK) {}
+    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  require(descriptor_ >= 0, "open folder", folder);
+  if (retried([&] { return ::flock(descriptor_, LOCK_EX | LOCK_NB); }) == 0) return;
+  const int error = errno;
+  held_ = error != EWOULDBLOCK;
+  supported_ = !held_;
+  if (!held_ || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL || error == ENOLCK) {
+    return;
+  }
+  ::close(descriptor_);
+  throw FileError("lock", folder, error);
+}
+
+bool FolderLock::is_at(const Path& path) const {
+  struct stat here {
+  }, there{};
+  return ::fstat(descriptor_, &here) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
 
 FolderLock::~FolderLock() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-}  // namespace snug
+}  // namespace snug::checkpoint

@@ -1,17 +1,20 @@
-// The changes that a checkpoint makes to a disk, each a virtual function, so that a test can make
-// any one of them fail or be the last one before a crash.
+// All that a checkpoint asks of a disk, changes and looks, each a virtual function, so that a test
+// can make any one of them fail or be the last one before a crash.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
+#include "base/input_file.h"
 
-namespace snug {
+namespace snug::checkpoint {
 
 using Path = std::filesystem::path;
 
@@ -27,7 +30,8 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  // A file descriptor of an empty file; the caller closes it.
+  // A file descriptor of a new, empty file; the caller closes it. What has the name already, a link
+  // that leads elsewhere above all, is an error.
   virtual int create_file(const Path& path);
   // Writes at least one byte and possibly fewer than given; returns how many. `bytes` not empty.
   virtual std::size_t write_some(int descriptor, const Path& path,
@@ -44,6 +48,15 @@ class FileSystem {
   virtual void remove_empty_folder(const Path& path);
   // The names in the folder are on the disk when it returns.
   virtual void sync_folder(const Path& path);
+
+  // What the name itself is, a link not followed; not_found when there is nothing.
+  virtual std::filesystem::file_type kind(const Path& path);
+  // Every entry, in no order. A folder that is not there is an error (ENOENT).
+  virtual std::vector<Path> list(const Path& folder);
+  virtual Path read_link(const Path& path);
+  // A regular file. DataError when it is not there or something else; FileError when that cannot
+  // be told, so that only what is certain counts as missing.
+  virtual std::unique_ptr<InputFile> open_file(const Path& path);
 
   // What an ordinary user may still write to the file system that holds `folder`.
   virtual std::int64_t free_bytes(const Path& folder);
@@ -71,15 +84,19 @@ class OutputFile {
 // Advisory: `held` is false when another process has it, true where locks are not supported.
 class FolderLock {
  public:
+  // Throws FileError when the folder cannot be opened, or locked for another reason.
   explicit FolderLock(const Path& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
   bool held() const noexcept { return held_; }
+  bool supported() const noexcept { return supported_; }
+  // Whether `path` still leads to this folder; false when the folder was moved or removed.
+  bool is_at(const Path& path) const;
 
  private:
   int descriptor_;
-  bool held_;
+  bool held_ = true, supported_ = true;
 };
 
-}  // namespace snug
+}  // namespace snug::checkpoint

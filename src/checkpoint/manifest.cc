@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace snug {
+namespace snug::checkpoint {
 namespace {
 
 using Json = nlohmann::json;  // keys sorted: one document has one text, which the checksum needs
@@ -151,6 +151,15 @@ TrainingState parse_state(const Fields& fields) {
   if (loss.is_number()) state.best_val_loss = loss.get<double>();
   state.seed = fields.natural(fields.at("seed"), "seed");
   state.sequences_drawn = fields.count("sequences_drawn");
+  if (fields.has("loss_scale")) {  // an older Snug had no float16
+    const Fields scale = fields.object("loss_scale");
+    const Json& factor = scale.at("factor");
+    if (!factor.is_number() || !(factor.get<double>() > 0)) {
+      fields.fail("the factor of \"loss_scale\" is not a number above 0");
+    }
+    state.loss_scale = {factor.get<double>(), scale.count("good_updates"),
+                        scale.count("skipped_updates")};
+  }
   if (!fields.at("config").is_object()) fields.fail("\"config\" is not an object");
   state.config_json = fields.at("config").dump();
   for (const Json& line : fields.list("fit_changes")) {
@@ -180,6 +189,10 @@ std::string to_json(const Manifest& manifest) {
       {"best_val_loss", std::isfinite(state.best_val_loss) ? Json(state.best_val_loss) : Json()},
       {"seed", state.seed},
       {"sequences_drawn", state.sequences_drawn},
+      {"loss_scale",
+       {{"factor", state.loss_scale.factor},
+        {"good_updates", state.loss_scale.good_updates},
+        {"skipped_updates", state.loss_scale.skipped_updates}}},
       {"config", std::move(config)},
       {"fits", std::move(fits)},
       {"fit_changes", state.fit_texts},
@@ -188,6 +201,7 @@ std::string to_json(const Manifest& manifest) {
       {"weights", labels_json(manifest.weights)},
       {"optimizer", labels_json(manifest.optimizer)},
   };
+  add_records(state.records, document);
   document["checksum"] = to_hex(checksum_of(document));
   return document.dump(1) + "\n";
 }
@@ -198,6 +212,7 @@ Manifest parse_manifest(std::string_view text, const Path& file) {
   const Fields fields(document, file);
   Manifest manifest;
   manifest.state = parse_state(fields);
+  manifest.state.records = parse_records(document, file.string());
   manifest.save_number = fields.count("save_number");
   manifest.model_file = fields.digest("model_file");
   manifest.optimizer_file = fields.digest("optimizer_file");
@@ -206,4 +221,4 @@ Manifest parse_manifest(std::string_view text, const Path& file) {
   return manifest;
 }
 
-}  // namespace snug
+}  // namespace snug::checkpoint

@@ -1,5 +1,6 @@
 #include "checkpoint/manifest.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,7 +9,7 @@
 
 #include "checkpoint/checkpoint_testing.h"
 
-namespace snug {
+namespace snug::checkpoint {
 namespace {
 
 Manifest sample() {
@@ -53,6 +54,7 @@ TEST(Manifest, ComesBackAsItWas) {
   EXPECT_EQ(read.state.config_json, saved.state.config_json);
   EXPECT_EQ(read.state.fit_texts, saved.state.fit_texts);
   EXPECT_EQ(read.state.fits_json, saved.state.fits_json);
+  EXPECT_EQ(read.state.records, saved.state.records);
   EXPECT_EQ(read.save_number, 3);
   EXPECT_EQ(read.model_file, saved.model_file);
   EXPECT_EQ(read.optimizer_file, saved.optimizer_file);
@@ -97,6 +99,20 @@ TEST(Manifest, ReadsAStateWithoutFits) {
   EXPECT_EQ(state.fit_texts, sample().state.fit_texts);
 }
 
+TEST(Manifest, RecordsThatAreNotKnownAreNotWritten) {
+  Manifest manifest = sample();
+  manifest.state.records = {};
+  const std::string text = to_json(manifest);
+  for (const char* key : {"tokenizer", "data_files", "arithmetic"}) {
+    EXPECT_EQ(text.find(fmt::format("\"{}\"", key)), std::string::npos);
+  }
+  EXPECT_EQ(parse_manifest(text, "f").state.records, RunRecords());
+  manifest.state.records.tokenizer = {kGpt2Tokenizer, {}};
+  EXPECT_EQ(parse_manifest(to_json(manifest), "f").state.records, manifest.state.records);
+  manifest.state.records.tokenizer = {kCharTokenizer, {"\xff"}};
+  EXPECT_THROW(to_json(manifest), InternalError);
+}
+
 TEST(Manifest, EveryFlippedBitAndEveryCutIsNoticed) {
   const std::string good = to_json(sample());
   for (std::size_t at = 0; at + 2 < good.size(); ++at) {
@@ -124,6 +140,18 @@ TEST(Manifest, RefusesWhatDoesNotMakeSense) {
       {"/fit_changes", {1}, "\"fit_changes\" is not text"},
       {"/fits", 1, "\"fits\" is not a list"},
       {"/fits", {1}, "\"fits\" is not a list of objects"},
+      {"/tokenizer", 1, "\"tokenizer\" is not an object"},
+      {"/tokenizer/kind", 1, "\"kind\" is not text"},
+      {"/tokenizer/characters", "ab", "\"characters\" is not a list"},
+      {"/tokenizer/characters", {"a", 1}, "\"characters\" is not a list of texts"},
+      {"/tokenizer/characters", {"a", "a"}, "\"characters\" has one twice"},
+      {"/tokenizer/characters", nlohmann::json::array(), "\"characters\" is empty"},
+      {"/data_files", 1, "\"data_files\" is not a list"},
+      {"/data_files/0", 1, "\"data_files\" is not a list of objects"},
+      {"/data_files/0/bytes", -1, "\"bytes\" is not"},
+      {"/data_files/0/xxh3_64", "zz", "\"xxh3_64\" is not"},
+      {"/arithmetic", "fast", "\"arithmetic\" is not an object"},
+      {"/arithmetic/threads", 0.5, "\"threads\" is not"},
       {"/model_file", 1, "where an object belongs"},
       {"/model_file/bytes", -1, "\"bytes\" is not"},
       {"/model_file/xxh3_64", "0x12", "\"xxh3_64\" is not"},
@@ -146,4 +174,4 @@ TEST(Manifest, RefusesWhatDoesNotMakeSense) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::checkpoint

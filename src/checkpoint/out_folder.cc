@@ -11,8 +11,9 @@
 
 #include "base/input_file.h"
 #include "checkpoint/checkpoint_folder.h"
+#include "checkpoint/setting_aside.h"
 
-namespace snug {
+namespace snug::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -23,37 +24,6 @@ constexpr std::string_view kTemporaryPrefix = ".tmp-";
 constexpr std::string_view kTemporaryLinkPrefix = ".tmp-link-";
 constexpr std::string_view kTemporaryProbePrefix = ".tmp-probe-";
 constexpr std::string_view kTemporaryRemovedPrefix = ".tmp-removed-";
-
-fs::file_status status_of(const Path& path) {
-  std::error_code ignored;
-  return fs::symlink_status(path, ignored);
-}
-
-std::vector<Path> entries_of(const Path& folder) {
-  std::vector<Path> entries;
-  std::error_code error;
-  fs::directory_iterator entry(folder, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    entries.push_back(entry->path());
-  }
-  if (error == std::errc::not_a_directory) {
-    throw ConfigError(
-        fmt::format("{} is a file, not a folder\nname another out_dir", folder.string()));
-  }
-  if (error && error != std::errc::no_such_file_or_directory) {
-    throw FileError("list", folder, error.value());
-  }
-  return entries;
-}
-
-// A real folder with nothing in it but the files of a checkpoint: safe to remove.
-bool is_ours(const Path& folder) {
-  if (!fs::is_directory(status_of(folder))) return false;
-  return std::ranges::all_of(entries_of(folder), [](const Path& entry) {
-    return std::ranges::find(kCheckpointFiles, entry.filename()) != kCheckpointFiles.end() &&
-           fs::is_regular_file(status_of(entry));
-  });
-}
 
 // Of "step-000250.replaced": 250.
 std::optional<std::int64_t> parse_replaced_name(std::string_view name) {
@@ -74,7 +44,8 @@ void write_text(FileSystem& file_system, const Path& path, std::string_view text
 
 // Creates the folder and those above it, each made durable in the one above.
 void create_durably(FileSystem& file_system, const Path& folder) {
-  if (folder.empty() || fs::is_directory(fs::status(folder))) return;
+  std::error_code unknown;
+  if (folder.empty() || fs::is_directory(folder, unknown)) return;
   const Path parent = folder.parent_path();
   create_durably(file_system, parent);
   file_system.create_folder(folder);
@@ -102,6 +73,42 @@ OutFolder::OutFolder(Path path, FileSystem& file_system)
   if (!path_.has_filename()) path_ = path_.parent_path();  // "out/" -> "out"
 }
 
+std::vector<Path> OutFolder::entries_of(const Path& folder) const {
+  try {
+    return file_system_.list(folder);
+  } catch (const FileError& error) {
+    if (error.error_number == ENOENT) return {};
+    if (error.error_number != ENOTDIR) throw;
+    throw ConfigError(
+        fmt::format("{} is a file, not a folder\nname another out_dir", folder.string()));
+  }
+}
+
+bool OutFolder::exists(const Path& path) const {
+  return file_system_.kind(path) != fs::file_type::not_found;
+}
+
+// A person may have put a link in the place of a checkpoint.
+bool OutFolder::leads_to_folder(const Path& path) const {
+  const fs::file_type kind = file_system_.kind(path);
+  std::error_code dangling;
+  return kind == fs::file_type::directory ||
+         (kind == fs::file_type::symlink && fs::is_directory(path, dangling));
+}
+
+bool OutFolder::is_folder(const Path& path) const {
+  return file_system_.kind(path) == fs::file_type::directory;
+}
+
+// A real folder with nothing in it but the files of a checkpoint: safe to remove.
+bool OutFolder::is_ours(const Path& folder) const {
+  if (!is_folder(folder)) return false;
+  return std::ranges::all_of(entries_of(folder), [&](const Path& entry) {
+    return std::ranges::find(kCheckpointFiles, entry.filename()) != kCheckpointFiles.end() &&
+           file_system_.kind(entry) == fs::file_type::regular;
+  });
+}
+
 Path OutFolder::nearest_existing() const {
   std::error_code ignored;
   Path folder = path_;
@@ -123,7 +130,7 @@ void OutFolder::create() {
 
 void OutFolder::probe() {
   for (const char* name : {"latest", "best"}) {
-    if (!fs::is_directory(status_of(path_ / name))) continue;
+    if (!is_folder(path_ / name)) continue;
     throw ConfigError(
         fmt::format("out_dir: {} is a folder, but a link of this name is needed\n"
                     "move it away or name another out_dir",
@@ -136,14 +143,22 @@ void OutFolder::probe() {
 
 std::vector<StepFolder> OutFolder::steps() const {
   std::vector<StepFolder> steps;
-  for (const Path& entry : entries_of(path_)) {
+  append_steps(path_, steps);
+  if (is_folder(path_ / kAsideFolder)) append_steps(path_ / kAsideFolder, steps);
+  return steps;
+}
+
+void OutFolder::append_steps(const Path& folder, std::vector<StepFolder>& steps) const {
+  for (const Path& entry : entries_of(folder)) {
     const std::string name = entry.filename().string();
     auto iteration = parse_step_name(name);
     if (!iteration) iteration = parse_replaced_name(name);
-    std::error_code ignored;
-    if (iteration && fs::is_directory(entry, ignored)) steps.push_back({entry, *iteration});
+    if (iteration && leads_to_folder(entry)) steps.push_back({entry, *iteration});
   }
-  return steps;
+}
+
+bool OutFolder::is_checkpoint() const {
+  return file_system_.kind(path_ / kStateFile) == fs::file_type::regular;
 }
 
 Path OutFolder::create_temporary() {
@@ -156,7 +171,7 @@ Path OutFolder::create_temporary() {
 Path OutFolder::publish(const Path& temporary, std::int64_t iteration) {
   Path folder = path_ / step_name(iteration);
   const Path replaced = path_ / (step_name(iteration) + std::string(kReplacedSuffix));
-  const bool replaces = fs::exists(status_of(folder));
+  const bool replaces = exists(folder);
   if (replaces) file_system_.rename(folder, replaced);
   try {
     file_system_.rename(temporary, folder);
@@ -169,7 +184,7 @@ Path OutFolder::publish(const Path& temporary, std::int64_t iteration) {
 
 void OutFolder::point(const std::string& name, const Path& step_folder) {
   const Path temporary = path_ / (std::string(kTemporaryLinkPrefix) + name);
-  if (fs::exists(status_of(temporary))) file_system_.remove_file(temporary);
+  if (exists(temporary)) file_system_.remove_file(temporary);
   try {
     file_system_.create_link(step_folder.filename(), temporary);
   } catch (const FileError& error) {
@@ -181,15 +196,16 @@ void OutFolder::point(const std::string& name, const Path& step_folder) {
 
 std::optional<std::string> OutFolder::pointed(const std::string& name) const {
   constexpr std::int64_t kMaxNameBytes = 64;
-  const Path path = path_ / name;
+  const bool moved = !exists(path_ / name) && is_folder(path_ / kAsideFolder);
+  const Path path = moved ? path_ / kAsideFolder / name : path_ / name;
   std::string target;
-  if (fs::is_symlink(status_of(path))) {
-    std::error_code ignored;
-    target = fs::read_symlink(path, ignored).filename().string();
-  } else if (fs::is_regular_file(status_of(path))) {
-    const InputFile file(path);
-    target.resize(static_cast<std::size_t>(std::min(file.byte_count(), kMaxNameBytes)));
-    file.read_exactly(0, std::as_writable_bytes(std::span(target)));
+  const fs::file_type kind = file_system_.kind(path);
+  if (kind == fs::file_type::symlink) {
+    target = file_system_.read_link(path).filename().string();
+  } else if (kind == fs::file_type::regular) {
+    const auto file = file_system_.open_file(path);
+    target.resize(static_cast<std::size_t>(std::min(file->byte_count(), kMaxNameBytes)));
+    file->read_exactly(0, std::as_writable_bytes(std::span(target)));
     target.erase(std::min(target.find('\n'), target.size()));
   }
   if (!parse_step_name(target)) return std::nullopt;
@@ -214,26 +230,31 @@ void OutFolder::discard_temporary(const Path& temporary) noexcept {
 }
 
 void OutFolder::clean_up(std::vector<std::string>& warnings) {
-  for (const Path& entry : entries_of(path_)) {
+  const auto or_warn = [&](const auto& action) {
     try {
-      clean_up_entry(entry);
+      action();
     } catch (const FileError& error) {
       warnings.emplace_back(error.what());
     }
-  }
+  };
+  std::vector<Path> entries;
+  or_warn([&] { entries = entries_of(path_); });
+  for (const Path& entry : entries) or_warn([&] { clean_up_entry(entry); });
 }
 
 void OutFolder::clean_up_entry(const Path& entry) {
   const std::string name = entry.filename().string();
-  if (const auto iteration = parse_replaced_name(name)) {
+  if (name == kAsideFolder) {
+    undo_setting_aside(file_system_, path_);
+  } else if (const auto iteration = parse_replaced_name(name)) {
     const Path folder = path_ / step_name(*iteration);
-    if (fs::exists(status_of(folder))) {
+    if (exists(folder)) {
       discard(entry);
     } else {
       file_system_.rename(entry, folder);
     }
   } else if (name.starts_with(kTemporaryLinkPrefix) || name.starts_with(kTemporaryProbePrefix)) {
-    if (!fs::is_directory(status_of(entry))) file_system_.remove_file(entry);
+    if (!is_folder(entry)) file_system_.remove_file(entry);
   } else if (name.starts_with(kTemporaryPrefix) && is_ours(entry)) {
     const FolderLock lock(entry);
     if (!lock.held()) return;
@@ -247,4 +268,4 @@ void OutFolder::remove_content(const Path& folder) {
   file_system_.remove_empty_folder(folder);
 }
 
-}  // namespace snug
+}  // namespace snug::checkpoint

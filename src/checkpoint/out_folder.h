@@ -10,13 +10,14 @@
 
 #include "checkpoint/file_system.h"
 
-namespace snug {
+namespace snug::checkpoint {
 
 struct StepFolder {
   Path folder;
   std::int64_t iteration = 0;
 };
 
+// Whatever cannot be read is a FileError: nothing is taken for absent because looking failed.
 class OutFolder {
  public:
   // `file_system` must outlive this. Touches nothing yet.
@@ -32,8 +33,12 @@ class OutFolder {
   void probe();
 
   // Every folder that carries a checkpoint's name, in no order; none when there is no out_dir.
-  // One that is being replaced ("step-000250.replaced") counts too.
+  // One that is being replaced ("step-000250.replaced") counts too, and one that was being set
+  // aside.
   std::vector<StepFolder> steps() const;
+
+  // Whether the path is one checkpoint instead of a folder of them.
+  bool is_checkpoint() const;
 
   // An empty folder with a name of its own. Hold a FolderLock on it for as long as it is in use.
   Path create_temporary();
@@ -54,13 +59,20 @@ class OutFolder {
   bool discard(const Path& step_folder);
   // Removes a temporary; failures are ignored.
   void discard_temporary(const Path& temporary) noexcept;
-  // Removes what killed runs left and finishes a replacement that was interrupted. What cannot be
-  // removed, or is in use by another process, stays; failures become lines of `warnings`.
+  // Removes what killed runs left, finishes a replacement and undoes a setting aside that were
+  // interrupted. What cannot be removed, or is in use by another process, stays; failures become
+  // lines of `warnings`.
   void clean_up(std::vector<std::string>& warnings);
 
  private:
+  std::vector<Path> entries_of(const Path& folder) const;
+  bool exists(const Path& path) const;
+  bool is_folder(const Path& path) const;
+  bool leads_to_folder(const Path& path) const;
+  bool is_ours(const Path& folder) const;
   void clean_up_entry(const Path& entry);
   void remove_content(const Path& folder);
+  void append_steps(const Path& folder, std::vector<StepFolder>& steps) const;
 
   Path path_;
   FileSystem& file_system_;
@@ -70,4 +82,4 @@ class OutFolder {
 std::string step_name(std::int64_t iteration);
 std::optional<std::int64_t> parse_step_name(std::string_view name);
 
-}  // namespace snug
+}  // namespace snug::checkpoint

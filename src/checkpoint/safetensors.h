@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,7 +17,7 @@
 #include "checkpoint/safetensors_header.h"
 #include "checkpoint/tensor_label.h"
 
-namespace snug {
+namespace snug::checkpoint {
 
 // The bytes that write_safetensors will write for these tensors.
 std::int64_t safetensors_bytes(std::span<const NamedTensor> tensors);
@@ -31,9 +32,12 @@ class SafetensorsReader {
   // Opens the file and checks its header in full against the size of the file. Throws DataError
   // that names the file and what is wrong with it; no claim of the file is trusted or allocated.
   explicit SafetensorsReader(const Path& path);
+  explicit SafetensorsReader(std::unique_ptr<InputFile> file);
 
   // In the order of their data.
   std::span<const SafetensorsEntry> entries() const noexcept { return header_.entries; }
+  // Where the data starts in the file: offsets of entries count from here.
+  std::int64_t data_start() const noexcept { return data_start_; }
   // The strings that the file carries beside its tensors.
   const std::map<std::string, std::string>& metadata() const noexcept { return header_.metadata; }
 
@@ -51,10 +55,10 @@ class SafetensorsReader {
   void read_data(const SafetensorsEntry& entry, const NamedTensor& tensor, TensorBytes& bytes,
                  Checksum& checksum) const;
 
-  InputFile file_;
+  std::unique_ptr<InputFile> file_;
   Checksum header_checksum_;  // of everything before the data
   std::int64_t data_start_ = 0;
   SafetensorsHeader header_;
 };
 
-}  // namespace snug
+}  // namespace snug::checkpoint

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace snug {
+namespace snug::checkpoint {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -200,4 +200,4 @@ SafetensorsHeader parse_safetensors_header(std::string_view header, std::int64_t
   return found;
 }
 
-}  // namespace snug
+}  // namespace snug::checkpoint

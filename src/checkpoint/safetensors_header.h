@@ -11,7 +11,7 @@
 
 #include "checkpoint/tensor_label.h"
 
-namespace snug {
+namespace snug::checkpoint {
 
 constexpr std::int64_t kSafetensorsPrefixBytes = 8;               // the length of the header
 constexpr std::int64_t kSafetensorsMaxHeaderBytes = 100'000'000;  // the limit of the format
@@ -41,4 +41,4 @@ std::string make_safetensors_header(std::span<const NamedTensor> tensors);
 SafetensorsHeader parse_safetensors_header(std::string_view header, std::int64_t data_bytes,
                                            const Path& file);
 
-}  // namespace snug
+}  // namespace snug::checkpoint

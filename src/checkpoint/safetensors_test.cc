@@ -1,5 +1,6 @@
 #include "checkpoint/safetensors.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,11 +11,10 @@
 
 #include "checkpoint/checkpoint_testing.h"
 
-namespace snug {
+namespace snug::checkpoint {
 namespace {
 
 using testing::read_text;
-using testing::TemporaryFolder;
 using testing::TinyModel;
 using testing::write_text;
 
@@ -28,7 +28,7 @@ std::string with_length(const std::string& header, const std::string& data = "")
 std::string refusal(const std::string& content) {
   const TemporaryFolder folder;
   const Path file = folder.path() / "x.safetensors";
-  write_text(file, content);
+  testing::write_text(file, content);
   try {
     const SafetensorsReader reader(file);
     return "";
@@ -59,7 +59,7 @@ TEST(Safetensors, ReadsBackWhatItWroteInAnyOrder) {
   const Path file = folder.path() / "m.safetensors";
   const FileDigest digest = write_safetensors(disk, file, model.weights, model);
   EXPECT_EQ(digest.byte_count, safetensors_bytes(model.weights));
-  EXPECT_EQ(digest.byte_count, std::ssize(read_text(file)));
+  EXPECT_EQ(digest.byte_count, std::ssize(testing::read_text(file)));
   const FileDigest optimizer_digest =
       write_safetensors(disk, folder.path() / "o.safetensors", model.optimizer, model);
 
@@ -82,8 +82,8 @@ TEST(Safetensors, SameTensorsGiveTheSameAlignedFile) {
   model.fill(1);
   write_safetensors(disk, folder.path() / "a", model.weights, model);
   write_safetensors(disk, folder.path() / "b", model.weights, model);
-  const std::string text = read_text(folder.path() / "a");
-  EXPECT_EQ(text, read_text(folder.path() / "b"));
+  const std::string text = testing::read_text(folder.path() / "a");
+  EXPECT_EQ(text, testing::read_text(folder.path() / "b"));
   EXPECT_EQ((make_safetensors_header(model.weights).size() + 8) % 64, 0u);
   EXPECT_EQ(text.substr(8, 36), R"({"__metadata__":{"format":"pt"},"wte)");
   EXPECT_EQ(SafetensorsReader(folder.path() / "a").metadata().at("format"), "pt");
@@ -100,7 +100,7 @@ TEST(Safetensors, SurvivesShortWrites) {
   model.weights.pop_back();  // and a reader that is asked for less than there is says so
   const SafetensorsReader reader(folder.path() / "a");
   EXPECT_THROW(reader.read_all(model.weights, model, digest.checksum), DataError);
-  EXPECT_EQ(std::ssize(read_text(folder.path() / "a")), digest.byte_count);
+  EXPECT_EQ(std::ssize(testing::read_text(folder.path() / "a")), digest.byte_count);
 }
 
 TEST(Safetensors, RefusesToWriteANameTwice) {
@@ -113,10 +113,12 @@ TEST(Safetensors, RefusesToWriteANameTwice) {
 }
 
 TEST(Safetensors, AFullDiskIsAFileError) {
-  FileSystem disk;
+  class FullDisk : public FileSystem {
+    int create_file(const Path&) override { return ::open("/dev/full", O_WRONLY | O_CLOEXEC); }
+  } disk;
   TinyModel model;
   try {
-    write_safetensors(disk, "/dev/full", model.weights, model);
+    write_safetensors(disk, "file", model.weights, model);
     FAIL() << "written to /dev/full";
   } catch (const FileError& error) {
     EXPECT_EQ(error.error_number, ENOSPC);
@@ -149,14 +151,14 @@ TEST(Safetensors, EveryFlippedBitAndEveryCutIsNoticed) {
   TinyModel model;
   const Path file = folder.path() / "a";
   const FileDigest digest = write_safetensors(disk, file, model.weights, model);
-  const std::string good = read_text(file);
+  const std::string good = testing::read_text(file);
   for (std::size_t at = 0; at < good.size(); ++at) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ (1 << (at % 8)));
-    write_text(file, bad);
+    testing::write_text(file, bad);
     EXPECT_THROW(SafetensorsReader(file).read_all(model.weights, model, digest.checksum), DataError)
         << at;
-    write_text(file, good.substr(0, at));
+    testing::write_text(file, good.substr(0, at));
     EXPECT_THROW(SafetensorsReader(file).read_all(model.weights, model, digest.checksum), DataError)
         << at;
   }
@@ -256,4 +258,4 @@ TEST(Safetensors, RefusesWhatIsNotAFile) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::checkpoint

@@ -6,7 +6,7 @@
 #include <array>
 #include <unordered_map>
 
-namespace snug {
+namespace snug::checkpoint {
 namespace {
 
 struct DTypeRow {
@@ -107,4 +107,4 @@ void require_same_tensors(std::span<const TensorLabel> found, std::span<const Na
   }
 }
 
-}  // namespace snug
+}  // namespace snug::checkpoint

@@ -12,7 +12,7 @@
 #include "base/shape.h"
 #include "checkpoint/file_system.h"
 
-namespace snug {
+namespace snug::checkpoint {
 
 // A tensor of the caller. Its bytes are the caller's: TensorBytes has them under `id`.
 struct NamedTensor {
@@ -50,4 +50,4 @@ std::string printable(std::string_view name);
 void require_same_tensors(std::span<const TensorLabel> found, std::span<const NamedTensor> wanted,
                           const Path& where);
 
-}  // namespace snug
+}  // namespace snug::checkpoint

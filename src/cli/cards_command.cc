@@ -8,12 +8,12 @@
 #include "cli/cli.h"
 #include "fit/cards.h"
 
-namespace snug {
+namespace snug::cli {
 namespace {
 
-std::vector<std::string> features_of(const Card& card) {
+std::vector<std::string> features_of(const fit::Card& card) {
   std::vector<std::string> features;
-  if (card.fp16_tflops > 1.5 * card.fp32_tflops) features.push_back("tensor-cores");
+  if (fit::has_fast_16bit(card)) features.push_back("tensor-cores");
   if (card.bf16_tflops > 0) features.push_back("bf16");
   if (card.compute_capability >= 80) features.push_back("flash");
   if (card.compute_capability >= 89) features.push_back("fp8");
@@ -22,13 +22,13 @@ std::vector<std::string> features_of(const Card& card) {
 
 void print_json() {
   auto json = nlohmann::ordered_json::array();
-  for (const Card& card : all_cards()) {
-    const ContextRange context = cuda_context(card);
+  for (const fit::Card& card : fit::all_cards()) {
+    const fit::ContextRange context = fit::cuda_context(card);
     json.push_back({{"key", card.key},
                     {"name", card.name},
                     {"memory_bytes", card.memory_mib * kMiB},
                     {"reported_bytes", card.reported_mib * kMiB},
-                    {"display_bytes", display_bytes(card)},
+                    {"display_bytes", fit::display_bytes(card)},
                     {"context_bytes", {{"low", context.low_bytes}, {"high", context.high_bytes}}},
                     {"bf16_tflops", card.bf16_tflops},
                     {"fp16_tflops", card.fp16_tflops},
@@ -55,10 +55,10 @@ int cards_command(Arguments arguments) {
     print_json();
     return 0;
   }
-  fmt::print("{:<16} {:>4} {:>6} {:>6} {:>6} {:>6} {:>5}  features\n", "card", "GiB", "bf16",
+  fmt::print("{:<19} {:>4} {:>6} {:>6} {:>6} {:>6} {:>5}  features\n", "card", "GiB", "bf16",
              "fp16", "fp32", "GB/s", "cc");
-  for (const Card& card : all_cards()) {
-    fmt::print("{:<16} {:>4.0f} {:>6} {:>6.1f} {:>6.1f} {:>6.0f} {:>5.1f}  {}\n", card.key,
+  for (const fit::Card& card : fit::all_cards()) {
+    fmt::print("{:<19} {:>4.0f} {:>6} {:>6.1f} {:>6.1f} {:>6.0f} {:>5.1f}  {}\n", card.key,
                static_cast<double>(card.memory_mib) / 1024,
                card.bf16_tflops > 0 ? fmt::format("{:.1f}", card.bf16_tflops) : "no",
                card.fp16_tflops, card.fp32_tflops, card.bandwidth_gbs,
@@ -67,9 +67,9 @@ int cards_command(Arguments arguments) {
   fmt::print(
       "\nTFLOP/s, dense, sums in float32; bandwidth of the memory; cc: compute capability;\n"
       "flash: PyTorch's flash attention runs on it. --json has the names, too.\n"
-      "snug plan config.py --card={}   plans for one; --memory_budget for any other.\n",
-      all_cards().front().key);
+      "snug plan config.py --card={}   plans for one; --card=12GiB for any other of that size.\n",
+      "rtx3060");
   return 0;
 }
 
-}  // namespace snug
+}  // namespace snug::cli

@@ -13,28 +13,59 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "cli/checkpoint_commands.h"
 #include "cli/devices.h"
 #include "cli/help.h"
+#include "cli/man_page.h"
+#include "cli/selftest.h"
+#include "cli/version.h"
 #include "config/nearest.h"
+#include "console/output_filter.h"
+#include "report/catalogue/error_texts.h"
 
-namespace snug {
+namespace snug::cli {
 namespace {
 
 constexpr CommandRow kCommands[] = {
     {"train", "train a GPT", train_command, train_help},
     {"plan", "what a run needs, before anything is allocated", plan_command, plan_help},
     {"sample", "let a trained model write", sample_command, sample_help},
+    {"convert", "checkpoints of nanoGPT, Hugging Face, llm.c and GGUF, in and out", convert_command,
+     convert_help},
+    {"eval", "the loss of given tokens under any checkpoint", eval_command, eval_help},
     {"prepare", "make training data from text", prepare_command, prepare_help},
+    {"data", "what a data set holds", data_command, data_help},
+    {"tokenize", "text to GPT-2's tokens and back", tokenize_command, tokenize_help},
+    {"plot", "the losses of runs, as a page", plot_command, plot_help},
     {"doctor", "why PyTorch ran out of memory, and what to change", doctor_command, doctor_help},
     {"devices", "the cards and the memory of this machine, now", devices_command, devices_help},
     {"watch", "the same, redrawn every second", watch_command, watch_help},
+    {"selftest", "a card's kernels against the processor's", selftest_command, selftest_help},
     {"cards", "the cards that a run can be planned for", cards_command, cards_help},
+    {"verify", "whether a run's checkpoints are whole", verify_command, verify_help},
+    {"bench", "how fast this processor trains, op by op", bench_command, bench_help},
     {"config", "the settings that arguments resolve to", config_command, config_help},
     {"completion", "a completion script for your shell", completion_command, completion_help},
 };
 
 // Not fmt::print, which throws: when nobody can read the message, the exit code still tells.
 void put_error(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+// The last --lang that is a language, else the locale's: an error may be of --lang itself.
+report::Language language_of_errors(int argc, char** argv) {
+  constexpr std::string_view kOption = "--lang=";
+  std::string chosen;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with(kOption)) chosen = argument.substr(kOption.size());
+  }
+  if (chosen == "auto") chosen.clear();
+  try {
+    return report::language_of(chosen, report::locale_of_environment());
+  } catch (const ConfigError&) {
+    return report::language_of("", report::locale_of_environment());
+  }
+}
 
 int fail(ExitCode code, const std::string& message) {
   std::fflush(stdout);
@@ -51,22 +82,39 @@ int fail_output() {
 [[noreturn]] void fail_unknown_command(const std::string& word) {
   std::vector<std::string> names;
   for (const CommandRow& row : kCommands) names.push_back(row.name);
-  const std::string meant = nearest_word(word, names, suggestion_reach(word));
+  const std::string meant = config::nearest_word(word, names, config::suggestion_reach(word));
   throw ConfigError(fmt::format("there is no command '{}'\n{}`snug --help` lists the commands",
                                 word,
                                 meant.empty() ? "" : fmt::format("did you mean {}?\n", meant)));
 }
 
+// `snug help COMMAND` is `snug COMMAND --help`.
+int help_command(Arguments arguments) {
+  if (arguments.empty()) {
+    fmt::print("{}", overview_help());
+    return 0;
+  }
+  for (const CommandRow& row : kCommands) {
+    if (arguments[0] != row.name) continue;
+    fmt::print("{}", row.help());
+    return 0;
+  }
+  fail_unknown_command(arguments[0]);
+}
+
 int dispatch(int argc, char** argv) {
   CLI::App app{"snug"};
   app.set_help_flag("");
-  bool help = false, version = false;
+  bool help = false, version = false, man = false;
   app.add_flag("-h,--help", help);
-  app.add_flag("--version", version);
+  app.add_flag("-V,--version", version);
+  app.add_flag("--man", man);
   app.allow_extras();
   for (const CommandRow& row : kCommands) {
     app.add_subcommand(row.name, row.summary)->prefix_command()->set_help_flag("");
   }
+  CLI::App* asked_help = app.add_subcommand("help", "the help of a command")->prefix_command();
+  asked_help->set_help_flag("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -74,9 +122,14 @@ int dispatch(int argc, char** argv) {
   }
   if (const auto extras = app.remaining(); !extras.empty()) fail_unknown_command(extras.front());
   if (version) {
-    fmt::print("snug {}\n", SNUG_VERSION);
+    fmt::print("{}", version_text());
     return 0;
   }
+  if (man) {
+    fmt::print("{}", man_page());
+    return 0;
+  }
+  if (asked_help->parsed()) return help_command(asked_help->remaining());
   for (const CommandRow& row : kCommands) {
     CLI::App* command = app.get_subcommand(row.name);
     if (!command->parsed()) continue;
@@ -111,6 +164,30 @@ bool take_flag(std::vector<std::string>& arguments, const std::string& flag) {
   return true;
 }
 
+console::Progress take_progress(std::vector<std::string>& arguments) {
+  constexpr std::string_view kPrefix = "--progress=";
+  console::Progress progress = console::Progress::kAuto;
+  for (auto at = arguments.begin(); at != arguments.end();) {
+    if (!at->starts_with(kPrefix)) {
+      ++at;
+      continue;
+    }
+    const std::string value = at->substr(kPrefix.size());
+    if (value != "bar" && value != "plain" && value != "none") {
+      throw ConfigError(
+          fmt::format("progress = '{}': wanted bar, plain or none\n"
+                      "bar is redrawn on a terminal, plain is a line every ten seconds",
+                      value));
+    }
+    progress = value == "bar"     ? console::Progress::kBar
+               : value == "plain" ? console::Progress::kPlain
+                                  : console::Progress::kNone;
+    at = arguments.erase(at);
+  }
+  const bool quiet = take_flag(arguments, "--quiet") || take_flag(arguments, "-q");
+  return quiet ? console::Progress::kQuiet : progress;
+}
+
 bool asks_for_help(Arguments arguments) {
   return std::any_of(arguments.begin(), arguments.end(),
                      [](const std::string& a) { return a == "-h" || a == "--help"; });
@@ -119,13 +196,14 @@ bool asks_for_help(Arguments arguments) {
 int run_cli(int argc, char** argv) {
   // A write beyond `ulimit -f` then fails like one to a full disk, and is said like one.
   std::signal(SIGXFSZ, SIG_IGN);
+  console::filter_standard_output();
   try {
     const int code = dispatch(argc, argv);
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (written || code != 0) return code;
     return fail_output();
   } catch (const Error& error) {
-    return fail(error.code(), error.what());
+    return fail(error.code(), report::translated(language_of_errors(argc, argv), error.what()));
   } catch (const std::bad_alloc&) {
     return fail(ExitCode::kDevice, "the system has no memory left for the program itself");
   } catch (const std::system_error& error) {
@@ -137,4 +215,4 @@ int run_cli(int argc, char** argv) {
   }
 }
 
-}  // namespace snug
+}  // namespace snug::cli

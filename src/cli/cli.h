@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace snug {
+#include "console/console.h"
+
+namespace snug::cli {
 
 // Never throws. Exit codes: base/error.h.
 int run_cli(int argc, char** argv);
@@ -17,10 +19,15 @@ int train_command(Arguments arguments);
 int plan_command(Arguments arguments);
 int sample_command(Arguments arguments);
 int prepare_command(Arguments arguments);
+int tokenize_command(Arguments arguments);
+int data_command(Arguments arguments);
+int plot_command(Arguments arguments);
 int config_command(Arguments arguments);
+int bench_command(Arguments arguments);
 int cards_command(Arguments arguments);
 int doctor_command(Arguments arguments);
 int completion_command(Arguments arguments);
+int verify_command(Arguments arguments);
 
 struct CommandRow {
   const char* name;
@@ -33,10 +40,13 @@ std::span<const CommandRow> commands();
 // Takes a bare flag such as --json out of the arguments.
 bool take_flag(std::vector<std::string>& arguments, const std::string& flag);
 
+// Takes --progress=bar|plain|none and --quiet out of the arguments. Throws ConfigError.
+console::Progress take_progress(std::vector<std::string>& arguments);
+
 // Whether a report on standard output is coloured: `color` is the key's auto, always or never.
 bool wants_color(const std::string& color);
 
 // True when -h or --help is among them.
 bool asks_for_help(Arguments arguments);
 
-}  // namespace snug
+}  // namespace snug::cli

@@ -9,33 +9,33 @@
 #include "train/generate.h"
 #include "train/train_loop.h"
 
-namespace snug {
+namespace snug::cli {
 
 int train_command(Arguments arguments) {
-  LoadedConfig config = load_config(Command::kTrain, arguments);
+  std::vector<std::string> rest(arguments.begin(), arguments.end());
+  console::Console console(take_progress(rest));
+  config::LoadedConfig config = config::load_config(config::Command::kTrain, rest);
   // Training goes on when the reader of its log goes away (`| head`). The other commands have
   // nothing to save, and end quietly as the signal's default has it.
   std::signal(SIGPIPE, SIG_IGN);
-  Console console;
-  train(std::move(config), console);
-  return 0;
+  return train::train(std::move(config), console);
 }
 
 int sample_command(Arguments arguments) {
-  sample(load_config(Command::kSample, arguments));
-  return 0;
+  return train::sample(config::load_config(config::Command::kSample, arguments));
 }
 
 int config_command(Arguments arguments) {
   std::vector<std::string> rest(arguments.begin(), arguments.end());
   if (take_flag(rest, "--markdown")) {
-    fmt::print("{}", keys_markdown());
+    fmt::print("{}", config::keys_markdown());
     return 0;
   }
   const bool json = take_flag(rest, "--json");
-  const LoadedConfig config = load_config(Command::kTrain, rest);
-  fmt::print("{}", json ? config_to_json(config.values) + "\n" : echo_config(config));
+  const config::LoadedConfig config = config::load_config(config::Command::kTrain, rest);
+  fmt::print("{}",
+             json ? config::config_to_json(config.values) + "\n" : config::echo_config(config));
   return 0;
 }
 
-}  // namespace snug
+}  // namespace snug::cli

@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 
-namespace snug {
+namespace snug::cli {
 namespace {
 
 std::string own_cgroups() {
@@ -28,18 +28,19 @@ std::optional<std::int64_t> address_space_limit() {
 
 MemoryFacts memory_facts() {
   MemoryFacts facts;
-  facts.now = host_memory();
+  facts.now = machine::host_memory();
   facts.now.available_bytes = std::min(facts.now.available_bytes, facts.now.total_bytes);
   facts.machine_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  const HostMemory empty{facts.machine_bytes, facts.machine_bytes, "machine"};
-  const HostMemory limited = within_cgroups(empty, "/sys/fs/cgroup", own_cgroups());
+  const machine::HostMemory empty{facts.machine_bytes, facts.machine_bytes, "machine"};
+  const machine::HostMemory limited =
+      machine::within_cgroups(empty, "/sys/fs/cgroup", own_cgroups());
   if (limited.total_bytes < facts.machine_bytes) facts.cgroup_limit_bytes = limited.total_bytes;
   facts.ulimit_bytes = address_space_limit();
   return facts;
 }
 
 // Drivers report up to a tenth less than is sold, and never more than a rounding.
-bool has_memory(const Card& card, std::int64_t total_bytes) {
+bool has_memory(const fit::Card& card, std::int64_t total_bytes) {
   const double share =
       static_cast<double>(total_bytes) / static_cast<double>(card.memory_mib * kMiB);
   return share > 0.88 && share < 1.02;
@@ -48,17 +49,17 @@ bool has_memory(const Card& card, std::int64_t total_bytes) {
 }  // namespace
 
 DeviceSnapshot take_snapshot(const cuda::Nvml& nvml) {
-  return {nvml.read(), memory_facts(), largest_processes(kLargestProcesses)};
+  return {nvml.read(), memory_facts(), machine::largest_processes(kLargestProcesses)};
 }
 
-const Card* known_card(const cuda::CardReading& card) {
-  const Card* named = find_card(card.name);
+const fit::Card* known_card(const cuda::CardReading& card) {
+  const fit::Card* named = fit::find_card(card.name);
   if (!card.total_bytes) return named;
   if (named != nullptr && has_memory(*named, *card.total_bytes)) return named;
   // Only the memory tells an RTX 4060 Ti with 16 GB from one with 8.
   const std::int64_t gib = (*card.total_bytes + kGiB - 1) / kGiB;
-  const Card* variant = find_card(fmt::format("{} {}GB", card.name, gib));
+  const fit::Card* variant = fit::find_card(fmt::format("{} {}GB", card.name, gib));
   return variant != nullptr && has_memory(*variant, *card.total_bytes) ? variant : nullptr;
 }
 
-}  // namespace snug
+}  // namespace snug::cli

@@ -11,10 +11,10 @@
 #include "machine/host_memory.h"
 #include "machine/processes.h"
 
-namespace snug {
+namespace snug::cli {
 
 struct MemoryFacts {
-  HostMemory now;                  // within all limits
+  machine::HostMemory now;         // within all limits
   std::int64_t machine_bytes = 0;  // the machine's own
   std::optional<std::int64_t> cgroup_limit_bytes, ulimit_bytes;
 
@@ -25,7 +25,7 @@ struct MemoryFacts {
 struct DeviceSnapshot {
   cuda::CardsReading gpu;
   MemoryFacts memory;
-  std::vector<HostProcess> processes;  // the largest by resident memory
+  std::vector<machine::HostProcess> processes;  // the largest by resident memory
 };
 
 constexpr std::size_t kLargestProcesses = 5;
@@ -35,6 +35,6 @@ DeviceSnapshot take_snapshot(const cuda::Nvml& nvml);
 
 // The card that can be planned for under another name: by the driver's name and, where cards of
 // one name differ in memory, by the memory. nullptr: not in the list.
-const Card* known_card(const cuda::CardReading& card);
+const fit::Card* known_card(const cuda::CardReading& card);
 
-}  // namespace snug
+}  // namespace snug::cli

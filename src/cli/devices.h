@@ -5,11 +5,11 @@
 
 #include "cli/cli.h"
 
-namespace snug {
+namespace snug::cli {
 
 int devices_command(Arguments arguments);
 int watch_command(Arguments arguments);
 std::string devices_help();
 std::string watch_help();
 
-}  // namespace snug
+}  // namespace snug::cli

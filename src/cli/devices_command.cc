@@ -5,7 +5,7 @@
 #include "cli/devices.h"
 #include "cli/devices_report.h"
 
-namespace snug {
+namespace snug::cli {
 
 std::string devices_help() {
   return "snug devices [--json]\n\n"
@@ -35,4 +35,4 @@ int devices_command(Arguments arguments) {
   return 0;
 }
 
-}  // namespace snug
+}  // namespace snug::cli

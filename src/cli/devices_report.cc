@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-namespace snug {
+namespace snug::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -18,11 +18,11 @@ Json or_null(const std::optional<Value>& value) {
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json card_json(const cuda::CardReading& card) {
-  const Card* known = known_card(card);
+  const fit::Card* known = known_card(card);
   Json processes = Json::array();
   for (const cuda::CardProcess& process : card.processes) {
     processes.push_back({{"pid", process.pid},
-                         {"name", process_name(process.pid)},
+                         {"name", machine::process_name(process.pid)},
                          {"bytes", or_null(process.bytes)}});
   }
   return {{"index", card.index},
@@ -48,9 +48,9 @@ Json processor_json(const cpu::ProcessorFacts& processor) {
           {"kernels_isa", processor.kernels_isa}};
 }
 
-Json memory_json(const MemoryFacts& memory, const std::vector<HostProcess>& largest) {
+Json memory_json(const MemoryFacts& memory, const std::vector<machine::HostProcess>& largest) {
   Json processes = Json::array();
-  for (const HostProcess& process : largest) {
+  for (const machine::HostProcess& process : largest) {
     processes.push_back(
         {{"pid", process.pid}, {"name", process.name}, {"bytes", process.resident_bytes}});
   }
@@ -69,8 +69,9 @@ std::string number_or_unknown(std::optional<int> number, const char* unit) {
 }
 
 std::string card_text(const cuda::CardReading& card) {
-  std::string text = fmt::format("card {}      {}\n", card.index, terminal_text(card.name));
-  if (const Card* known = known_card(card)) {
+  std::string text =
+      fmt::format("card {}      {}\n", card.index, machine::terminal_text(card.name));
+  if (const fit::Card* known = known_card(card)) {
     text +=
         fmt::format("known as    {}: `snug plan --card={}` plans for it\n", known->key, known->key);
   }
@@ -78,17 +79,18 @@ std::string card_text(const cuda::CardReading& card) {
                       bytes_or_unknown(card.used_bytes), bytes_or_unknown(card.free_bytes));
   text += fmt::format("load        {} busy, {}\n", number_or_unknown(card.busy_percent, "%"),
                       card.celsius ? fmt::format("{} C", *card.celsius) : "temperature unknown");
-  if (!card.problem.empty()) text += fmt::format("problem     {}\n", terminal_text(card.problem));
+  if (!card.problem.empty())
+    text += fmt::format("problem     {}\n", machine::terminal_text(card.problem));
   if (card.processes.empty()) return text;
   text += "processes   pid          on card  name\n";
   for (const cuda::CardProcess& process : card.processes) {
-    text += process_row(process.pid, process.bytes, process_name(process.pid)) + "\n";
+    text += process_row(process.pid, process.bytes, machine::process_name(process.pid)) + "\n";
   }
   return text;
 }
 
 std::string processor_text(const cpu::ProcessorFacts& processor) {
-  std::string text = fmt::format("processor   {}\n", terminal_text(processor.model));
+  std::string text = fmt::format("processor   {}\n", machine::terminal_text(processor.model));
   text += fmt::format("cores       {} online, {} allowed; training takes {} thread{}\n",
                       processor.online_cores, processor.allowed_cores, processor.threads,
                       processor.threads == 1 ? "" : "s");
@@ -101,7 +103,8 @@ std::string processor_text(const cpu::ProcessorFacts& processor) {
                             processor.onednn_isa, processor.kernels_isa);
 }
 
-std::string memory_text(const MemoryFacts& memory, const std::vector<HostProcess>& largest) {
+std::string memory_text(const MemoryFacts& memory,
+                        const std::vector<machine::HostProcess>& largest) {
   std::string text =
       fmt::format("RAM         {}; {} used, {} available\n", format_bytes(memory.now.total_bytes),
                   format_bytes(memory.used_bytes()), format_bytes(memory.now.available_bytes));
@@ -112,7 +115,7 @@ std::string memory_text(const MemoryFacts& memory, const std::vector<HostProcess
                       memory.now.limited_by, format_bytes(memory.machine_bytes),
                       limit(memory.cgroup_limit_bytes), limit(memory.ulimit_bytes));
   text += "largest     pid         resident  name\n";
-  for (const HostProcess& process : largest) {
+  for (const machine::HostProcess& process : largest) {
     text += process_row(process.pid, process.resident_bytes, process.name) + "\n";
   }
   return text;
@@ -127,15 +130,15 @@ std::string bytes_or_unknown(std::optional<std::int64_t> bytes) {
 std::string process_row(std::int64_t pid, std::optional<std::int64_t> bytes,
                         const std::string& name) {
   return fmt::format("            {:<8} {:>11}  {}", pid, bytes_or_unknown(bytes),
-                     terminal_text(name));
+                     machine::terminal_text(name));
 }
 
 std::string devices_text(const DeviceSnapshot& snapshot, const cpu::ProcessorFacts& processor) {
   std::string text;
   if (!snapshot.gpu.driver.empty()) {
-    text += fmt::format("driver      {}\n\n", terminal_text(snapshot.gpu.driver));
+    text += fmt::format("driver      {}\n\n", machine::terminal_text(snapshot.gpu.driver));
   }
-  if (!snapshot.gpu.problem.empty()) text += terminal_text(snapshot.gpu.problem) + "\n\n";
+  if (!snapshot.gpu.problem.empty()) text += machine::terminal_text(snapshot.gpu.problem) + "\n\n";
   for (const cuda::CardReading& card : snapshot.gpu.cards) text += card_text(card) + "\n";
   return text + processor_text(processor) + "\n" + memory_text(snapshot.memory, snapshot.processes);
 }
@@ -151,4 +154,4 @@ nlohmann::ordered_json devices_json(const DeviceSnapshot& snapshot,
           {"memory", memory_json(snapshot.memory, snapshot.processes)}};
 }
 
-}  // namespace snug
+}  // namespace snug::cli

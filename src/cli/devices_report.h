@@ -9,7 +9,7 @@
 #include "backend/cpu/processor_facts.h"
 #include "cli/device_snapshot.h"
 
-namespace snug {
+namespace snug::cli {
 
 std::string devices_text(const DeviceSnapshot& snapshot, const cpu::ProcessorFacts& processor);
 
@@ -24,4 +24,4 @@ std::string bytes_or_unknown(std::optional<std::int64_t> bytes);
 std::string process_row(std::int64_t pid, std::optional<std::int64_t> bytes,
                         const std::string& name);
 
-}  // namespace snug
+}  // namespace snug::cli

@@ -12,35 +12,35 @@
 #include "doctor/log/reader.h"
 #include "report/doctor/log_error.h"
 
-namespace snug {
+namespace snug::cli {
 namespace {
 
-std::int64_t vocabulary_of(const Config& config) {
+std::int64_t vocabulary_of(const config::Config& config) {
   try {
-    const Vocabulary found = find_vocabulary(config);
-    return found.meta ? found.size : known_vocabulary(config);
+    const data::Vocabulary found = data::find_vocabulary(config);
+    return found.meta ? found.size : doctor::known_vocabulary(config);
   } catch (const DataError&) {  // a damaged meta.pkl is no reason to say nothing of the log
-    return kPaddedGpt2Vocabulary;
+    return config::kPaddedGpt2Vocabulary;
   }
 }
 
-DoctorCase case_of(const DoctorOptions& options) try {
-  CaseInputs inputs;
+doctor::DoctorCase case_of(const DoctorOptions& options) try {
+  doctor::CaseInputs inputs;
   if (options.log == "-") {
-    inputs.log = read_log(std::cin);
+    inputs.log = doctor::log::read_log(std::cin);
   } else if (options.log) {
-    inputs.log = read_log_file(*options.log);
+    inputs.log = doctor::log::read_log_file(*options.log);
   }
   inputs.config = options.config;
   inputs.older_pytorch = options.older_pytorch;
   inputs.vocabulary_of = vocabulary_of;
-  return examine(std::move(inputs));
-} catch (const LogError& error) {
-  throw DataError(log_error_text(options.language, error));
+  return doctor::examine(std::move(inputs));
+} catch (const doctor::log::LogError& error) {
+  throw DataError(report::log_error_text(options.language, error));
 }
 
-DoctorReport report_of(const DoctorCase& c, const DoctorOptions& options) {
-  DoctorReport report = doctor_report(c);
+report::DoctorReport report_of(const doctor::DoctorCase& c, const DoctorOptions& options) {
+  report::DoctorReport report = report::doctor_report(c);
   report.snug = snug_need(c);
   report.explain = options.explain;
   report.color = wants_color(c.config.values.color);
@@ -52,18 +52,18 @@ DoctorReport report_of(const DoctorCase& c, const DoctorOptions& options) {
 
 int doctor_command(Arguments arguments) {
   const std::vector<std::string> typed(arguments.begin(), arguments.end());
-  const DoctorOptions options = doctor_options(typed, locale_of_environment());
-  const DoctorCase c = case_of(options);
-  DoctorReport report = report_of(c, options);
+  const DoctorOptions options = doctor_options(typed, report::locale_of_environment());
+  const doctor::DoctorCase c = case_of(options);
+  report::DoctorReport report = report_of(c, options);
   report.arguments = typed;
   if (options.write) report.not_written = reason_not_to_write(c, options);
   if (options.write && report.not_written.empty()) {
     write_whole(*options.write, corrected_config(c, options), options.language);
     report.written = *options.write;
   }
-  if (options.html) write_whole(*options.html, doctor_page(report), options.language);
-  fmt::print("{}", options.json ? doctor_json(report) : doctor_text(report));
+  if (options.html) write_whole(*options.html, report::doctor_page(report), options.language);
+  fmt::print("{}", options.json ? report::doctor_json(report) : report::doctor_text(report));
   return 0;
 }
 
-}  // namespace snug
+}  // namespace snug::cli

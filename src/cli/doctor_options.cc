@@ -6,32 +6,33 @@
 
 #include "base/error.h"
 
-namespace snug {
+namespace snug::cli {
 namespace {
 
 // The text after "--name=", nothing when the argument is another one.
 std::optional<std::string> value_of(const std::string& argument, std::string_view name,
-                                    Language language) {
+                                    report::Language language) {
   const std::string option = fmt::format("--{}", name);
   if (argument != option && !argument.starts_with(fmt::format("{}=", option))) return std::nullopt;
   if (argument.size() <= option.size() + 1) {
-    throw ConfigError(text_in(language, TextId::kErrorOptionNeedsValue, {option}));
+    throw ConfigError(report::text_in(language, report::TextId::kErrorOptionNeedsValue, {option}));
   }
   return argument.substr(option.size() + 1);
 }
 
 // The last --lang, before anything else is said.
-Language language_among(const std::vector<std::string>& arguments, const char* locale) {
+report::Language language_among(const std::vector<std::string>& arguments, const char* locale) {
   std::string option;
   for (const std::string& argument : arguments) {
-    if (const auto lang = value_of(argument, "lang", language_of("", locale))) option = *lang;
+    if (const auto lang = value_of(argument, "lang", report::language_of("", locale)))
+      option = *lang;
   }
-  return language_of(option, locale);
+  return report::language_of(option, locale);
 }
 
-bool is_older(const std::string& version, Language language) {
+bool is_older(const std::string& version, report::Language language) {
   if (version == "older" || version == "current") return version == "older";
-  throw ConfigError(text_in(language, TextId::kErrorUnknownTorch, {version}));
+  throw ConfigError(report::text_in(language, report::TextId::kErrorUnknownTorch, {version}));
 }
 
 }  // namespace
@@ -62,9 +63,9 @@ DoctorOptions doctor_options(const std::vector<std::string>& arguments, const ch
     }
   }
   if (options.config.empty() && !options.log) {
-    throw ConfigError(text_in(options.language, TextId::kErrorNothingToDo));
+    throw ConfigError(report::text_in(options.language, report::TextId::kErrorNothingToDo));
   }
   return options;
 }
 
-}  // namespace snug
+}  // namespace snug::cli

@@ -7,13 +7,13 @@
 
 #include "report/catalogue/messages.h"
 
-namespace snug {
+namespace snug::cli {
 
 struct DoctorOptions {
   std::optional<std::string> log;    // a path, or "-" for standard input
   std::optional<std::string> write;  // where the corrected config goes
   std::optional<std::string> html;
-  Language language = Language::kEnglish;
+  report::Language language = report::Language::kEnglish;
   bool json = false, explain = false, older_pytorch = false;
   std::vector<std::string> config;  // config files and --key=value, as `plan` takes them
 };
@@ -22,4 +22,4 @@ struct DoctorOptions {
 // --torch: in the language that --lang names, else in that of `locale` (may be null).
 DoctorOptions doctor_options(const std::vector<std::string>& arguments, const char* locale);
 
-}  // namespace snug
+}  // namespace snug::cli

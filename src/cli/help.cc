@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "config/config.h"
 
-namespace snug {
+namespace snug::cli {
 namespace {
 
 constexpr int kColumns = 80;
@@ -23,13 +23,14 @@ std::string overview_help() {
     text += fmt::format("  {:<12}{}\n", row.name, row.summary);
   return text +
          "\nFirst steps:\n"
-         "  snug prepare char input.txt data/mine        your own text becomes training data\n"
+         "  snug prepare bpe input.txt data/mine         your own text becomes training data\n"
          "  snug plan  --dataset=mine --n_layer=6 ...    what a run needs, to the byte\n"
          "  snug train --dataset=mine --n_layer=6 ...    train\n"
          "  snug sample --start=\"Once\"                   let it write\n\n"
          "`snug COMMAND --help` shows the settings of a command.\n"
          "Exit codes: 0 done, 2 wrong usage or config, 3 does not fit, 4 bad or missing\n"
-         "            data, 5 device or system failure, 1 a bug of ours\n";
+         "            data, 5 device or system failure, 1 a bug of ours, 128 + n stopped by\n"
+         "            signal n (Ctrl-C: 130)\n";
 }
 
 std::string train_help() {
@@ -38,9 +39,11 @@ std::string train_help() {
          "data under data/<dataset>/. Arguments are read from left to right; the later one\n"
          "wins. "
          "Ctrl-C saves and stops; --init_from=resume goes on, bit for bit.\n\n"
+         "  --progress=HOW  bar (redrawn, on a terminal), plain (a line every ten seconds), none\n"
+         "  --quiet         warnings and errors only\n\n"
          "  snug train config/train_shakespeare_char.py --device=cpu --max_iters=2000\n"
          "  snug train config/train_shakespeare_char.py --init_from=resume\n\n" +
-         keys_help(Command::kTrain, kColumns);
+         config::keys_help(config::Command::kTrain, kColumns);
 }
 
 std::string plan_help() {
@@ -54,26 +57,27 @@ std::string plan_help() {
          "  --safest        shows the plan with the fewest bytes and the same result\n\n"
          "  snug plan config/train_gpt2.py --card=rtx3060\n"
          "  snug plan config/train_gpt2.py --batch_size=4 --memory_budget=8GiB --headroom=10%\n\n" +
-         keys_help(Command::kPlan, kColumns);
+         config::keys_help(config::Command::kPlan, kColumns);
 }
 
 std::string sample_help() {
   return "snug sample [config.py ...] [--key=value ...]\n\n"
-         "Lets the newest checkpoint of out_dir write, as nanoGPT's sample.py does.\n\n"
+         "Lets the newest checkpoint of out_dir write, as nanoGPT's sample.py does. out_dir\n"
+         "may also be one checkpoint: out/best, out/step-000250, or its model.safetensors.\n"
+         "The checkpoint has its own tokenizer; the data set need not be there.\n\n"
          "  snug sample --out_dir=out-shakespeare-char --start=\"ROMEO:\" --num_samples=3\n"
          "  snug sample --out_dir=out-mine --start=FILE:prompt.txt\n\n" +
-         keys_help(Command::kSample, kColumns);
+         config::keys_help(config::Command::kSample, kColumns);
 }
 
-std::string prepare_help() {
-  return "snug prepare char INPUT FOLDER\n"
-         "snug prepare tales FOLDER [--seed=N] [--bytes=N]\n\n"
-         "char    Your own UTF-8 text, one token per character: writes train.bin (the\n"
-         "        first 90%), val.bin and meta.pkl to FOLDER, as nanoGPT's prepare.py does.\n"
-         "tales   The built-in corpus: very short tales from a grammar, about 1 MB. The\n"
-         "        grammar knows how likely each of its choices was, so the lowest loss that\n"
-         "        any model can reach is known too, and `train` shows it as the floor.\n\n"
-         "  snug prepare char input.txt data/mine && snug train --dataset=mine ...\n";
+std::string bench_help() {
+  return "snug bench [config.py ...] [--key=value ...] [--json] [--profile=FILE]\n\n"
+         "Trains the config on random tokens for two seconds and shows where the time of an\n"
+         "iteration goes: milliseconds, GFLOP/s and GB/s of every kind of op, and its share of\n"
+         "what products and memory reach on this machine.\n\n"
+         "  --json          one JSON object instead of the table\n"
+         "  --profile=FILE  also a trace of one iteration, for https://ui.perfetto.dev\n\n"
+         "  snug bench --batch_size=2 --gradient_accumulation_steps=1 --dtype=bfloat16\n";
 }
 
 std::string cards_help() {
@@ -107,10 +111,4 @@ std::string config_help() {
          "  --markdown      all keys with their defaults and meaning, as in docs/keys.md\n";
 }
 
-std::string completion_help() {
-  return "snug completion bash\n\n"
-         "Prints a completion script for the shell:\n"
-         "  source <(snug completion bash)\n";
-}
-
-}  // namespace snug
+}  // namespace snug::cli

@@ -3,16 +3,21 @@
 
 #include <string>
 
-namespace snug {
+namespace snug::cli {
 
 std::string overview_help();
 std::string train_help();
 std::string plan_help();
 std::string sample_help();
 std::string prepare_help();
+std::string data_help();
+std::string tokenize_help();
+std::string plot_help();
 std::string config_help();
+std::string bench_help();
 std::string cards_help();
 std::string doctor_help();
 std::string completion_help();
+std::string verify_help();
 
-}  // namespace snug
+}  // namespace snug::cli

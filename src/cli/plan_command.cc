@@ -10,15 +10,20 @@
 #include "config/config.h"
 #include "data/atomic_file.h"
 #include "data/vocabulary.h"
+#include "device/build_features.h"
 #include "device/choose.h"
 #include "fit/fixes.h"
 #include "fit/outcome.h"
+#include "report/catalogue/error_texts.h"
+#include "report/plan/budget_text.h"
 #include "report/plan/fix_text.h"
 #include "report/plan/page.h"
 #include "report/plan/report.h"
+#include "report/plan/words.h"
 #include "train/resume.h"
+#include "train/starting_model.h"
 
-namespace snug {
+namespace snug::cli {
 namespace {
 
 // Takes --html=FILE out of the arguments; the last one wins.
@@ -37,40 +42,52 @@ std::optional<std::string> take_html(std::vector<std::string>& arguments) {
   return path;
 }
 
-std::string page_title(const RunPlan& run, const Config& config) {
-  const DType compute = run.program.tensor(run.program.compute_weights.front()).dtype;
-  return fmt::format("{:.1f}M parameters · {} layers × {} · {} × {} tokens · {}",
-                     static_cast<double>(run.model.reported_parameter_count()) / 1e6,
-                     run.model.n_layer, run.model.n_embd, config.batch_size, config.block_size,
-                     name_of(compute));
-}
-
 // The page shows the config as it is, then every fix in its order.
-void write_page(const std::string& path, const PlanReportInput& in, const Planner& planner) {
-  PlanPage page;
-  page.title = page_title(in.training, in.config.values);
+void write_page(const std::string& path, const report::PlanReportInput& in,
+                const fit::Planner& planner) {
+  report::PlanPage page;
+  page.title = report::plan_subject(in.language, in.training, in.config.values);
   page.command = fmt::format("snug plan {}", fmt::join(in.arguments, " "));
   page.budget = in.budget;
-  std::vector<std::unique_ptr<RunPlan>> runs;
-  page.settings.push_back({"as it is", &in.training, nullptr});
-  for (const Fix& fix : in.fixes.ranked) {
+  page.language = in.language;
+  if (in.card != nullptr) page.support = report::support_text(in.language, in.support, *in.card);
+  std::vector<std::unique_ptr<plan::RunPlan>> runs;
+  const auto add = [&](const std::string& name, const plan::RunPlan& run,
+                       const config::Config& config, const fit::Fix* fix) {
+    page.settings.push_back({name, &run, fix, report::plan_subject(in.language, run, config),
+                             fit::estimate_time(run, config, planner.rates()), config.max_iters});
+  };
+  add(report::text_in(in.language, report::PlanTextId::kPageAsIs), in.training, in.config.values,
+      nullptr);
+  for (std::size_t i = 0; i < in.fixes.ranked.size(); ++i) {
+    const fit::Fix& fix = in.fixes.ranked[i];
     if (!fix.helps()) continue;
     runs.push_back(planner.plan(fix.config));
-    page.settings.push_back({fix_name(in.fixes.before, fix), runs.back().get(), &fix});
+    if (in.fixes.chosen && i == in.fixes.chosen_at) {
+      page.recommended = page.settings.size();
+      page.train = report::next_command(in);
+    }
+    add(report::fix_name(in.language, in.fixes.before, fix), *runs.back(), fix.config, &fix);
   }
-  write_file(path, plan_page(page));
+  data::write_file(path, report::plan_page(page));
 }
 
 // A run that goes on is planned as `train` plans it; where there is none yet, as the config says.
-std::optional<ResumePoint> resume_point(LoadedConfig& config) {
+std::optional<train::ResumePoint> resume_point(config::LoadedConfig& config) {
   if (config.values.init_from != "resume") return std::nullopt;
   const std::string out_dir = config.values.out_dir;
-  auto point = take_resume_point(CheckpointStore(out_dir, 1), config);
+  auto point = train::take_resume_point(checkpoint::CheckpointStore(out_dir, 1), config);
   if (!point) {
     config.notices.push_back(
         fmt::format("{} holds no checkpoint to resume: the model is the config's", out_dir));
   }
   return point;
+}
+
+// OpenAI's models can be planned without their files; of others the sizes are in the file.
+void take_named_model(config::LoadedConfig& config) {
+  const bool is_path = config.values.init_from.find_first_of("/.") != std::string::npos;
+  if (is_path && train::starts_from_model(config.values)) train::take_starting_model(config);
 }
 
 }  // namespace
@@ -79,46 +96,58 @@ int plan_command(Arguments arguments) {
   std::vector<std::string> rest(arguments.begin(), arguments.end());
   const bool json = take_flag(rest, "--json");
   const std::optional<std::string> html = take_html(rest);
-  LoadedConfig config = load_config(Command::kPlan, rest);
-  const std::optional<ResumePoint> resume = resume_point(config);
-  const std::unique_ptr<Device> device = device_to_plan(config);
-  const Vocabulary vocabulary = find_vocabulary(config.values);
-  const Planner planner(device->target(), vocabulary.size,
-                        device->rates(config.values, vocabulary.size));
-  Fixes fixes = find_fixes(planner, config, device->budget());
+  config::LoadedConfig config = config::load_config(config::Command::kPlan, rest);
+  const std::optional<train::ResumePoint> resume = resume_point(config);
+  take_named_model(config);
+  const report::Language language = report::language_of(config.values);
+  const std::unique_ptr<device::Device> device = device::device_to_plan(config);
+  const data::Vocabulary vocabulary = data::find_vocabulary(config.values);
+  const fit::Planner planner(device->target(), vocabulary.size,
+                             device->rates(config.values, vocabulary.size));
+  fit::Fixes fixes = fit::find_fixes(planner, config, device->budget());
   if (resume && !fixes.fits_as_is) {
     config.values.fit = config.values.fit || resume->fit;
     config.values.safest = config.values.safest || resume->safest;
   }
   if (config.values.fit || config.values.safest) {
-    const FitOutcome outcome = apply_fix(config, fixes, device->budget().usable_bytes);
-    const std::vector<std::string> lines = fit_lines(outcome, device->card() != nullptr);
+    const fit::FitOutcome outcome = fit::apply_fix(config, fixes, device->budget().usable_bytes);
+    const std::vector<std::string> lines =
+        report::fit_lines(outcome, device->card() != nullptr, language);
     config.notices.insert(config.notices.end(), lines.begin(), lines.end());
-    fixes = find_fixes(planner, config, device->budget());
+    fixes = fit::find_fixes(planner, config, device->budget());
   }
   const auto training = planner.plan(config.values);
-  const auto sampling = plan_sampling(training->model, config.values.block_size,
-                                      compute_dtype_named(config.values.dtype), device->target());
-  const PlanReportInput input{config,
-                              *training,
-                              *sampling,
-                              vocabulary.origin,
-                              device->budget(),
-                              device->card(),
-                              estimate_time(*training, config.values, planner.rates()),
-                              fixes,
-                              rest,
-                              wants_color(config.values.color)};
+  const auto sampling =
+      plan::plan_sampling(training->model, config.values.block_size,
+                          compute_dtype_named(config.values.dtype), device->target());
+  const report::PlanReportInput input{config,
+                                      *training,
+                                      *sampling,
+                                      report::translated(language, vocabulary.origin),
+                                      device->budget(),
+                                      device->card(),
+                                      device->card() != nullptr
+                                          ? device::card_support(*device->card())
+                                          : fit::CardSupport::kNoBackend,
+                                      fit::estimate_time(*training, config.values, planner.rates()),
+                                      fixes,
+                                      rest,
+                                      wants_color(config.values.color),
+                                      language};
   if (json) {
-    fmt::print("{}", plan_json(input));
+    fmt::print("{}", report::plan_json(input));
   } else {
-    for (const std::string& notice : config.notices) fmt::print("{}\n", notice);
-    fmt::print("{}", plan_text(input));
+    for (const std::string& notice : config.notices) {
+      fmt::print("{}\n", report::translated(language, notice));
+    }
+    fmt::print("{}", report::plan_text(input));
   }
   std::fflush(stdout);
   if (html) write_page(*html, input, planner);
-  if (html && !json) fmt::print("\n  The picture:   {}\n", *html);
+  if (html && !json) {
+    fmt::print("\n  {}   {}\n", report::text_in(language, report::PlanTextId::kThePicture), *html);
+  }
   return static_cast<int>(input.fits() ? ExitCode::kDone : ExitCode::kDoesNotFit);
 }
 
-}  // namespace snug
+}  // namespace snug::cli

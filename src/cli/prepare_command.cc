@@ -6,11 +6,12 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "cli/cli.h"
+#include "cli/prepare_bpe.h"
 #include "console/console.h"
 #include "data/prepare_char.h"
 #include "data/tales/tales.h"
 
-namespace snug {
+namespace snug::cli {
 namespace {
 
 // The value of --name=N among the arguments; the later one wins.
@@ -30,7 +31,7 @@ std::optional<std::int64_t> number_option(Arguments arguments, const std::string
   return found;
 }
 
-void print_summary(const PrepareSummary& summary, const std::string& folder) {
+void print_summary(const data::PrepareSummary& summary, const std::string& folder) {
   fmt::print("length of dataset in characters: {}\n", with_thousands(summary.character_count));
   fmt::print("vocab size: {}\n", with_thousands(summary.vocab_size));
   fmt::print("train has {} tokens\n", with_thousands(summary.train_token_count));
@@ -38,18 +39,19 @@ void print_summary(const PrepareSummary& summary, const std::string& folder) {
   fmt::print("wrote train.bin, val.bin and meta.pkl to {}\n", folder);
 }
 
-int prepare_characters(Arguments rest) {
+int prepare_characters(Arguments arguments) {
+  std::vector<std::string> rest(arguments.begin(), arguments.end());
+  console::Console console(take_progress(rest));
   if (rest.size() != 2) {
     throw ConfigError("prepare char takes two names: snug prepare char INPUT.txt data/NAME");
   }
-  Console console;
-  const PrepareSummary summary =
-      prepare_char(rest[0], rest[1], [&](std::int64_t done, std::int64_t total) {
+  const data::PrepareSummary summary =
+      data::prepare_char(rest[0], rest[1], [&](std::int64_t done, std::int64_t total) {
         if (!console.wants_progress() && !console.wants_plain_progress()) return;
         const std::string text = fmt::format(
             "preparing {:3.0f}%", 100.0 * static_cast<double>(done) /
                                       static_cast<double>(std::max<std::int64_t>(total, 1)));
-        console.terminal() ? console.progress(text) : console.line(text);
+        console.redraws() ? console.progress(text) : console.line(text);
       });
   print_summary(summary, rest[1]);
   return 0;
@@ -66,8 +68,8 @@ int prepare_built_in_tales(Arguments rest) {
     }
   }
   const auto seed = static_cast<std::uint64_t>(number_option(rest, "seed").value_or(1337));
-  const std::int64_t bytes = number_option(rest, "bytes").value_or(kDefaultTalesBytes);
-  const TalesSummary tales = prepare_tales(rest[0], seed, bytes);
+  const std::int64_t bytes = number_option(rest, "bytes").value_or(data::tales::kDefaultTalesBytes);
+  const data::tales::TalesSummary tales = data::tales::prepare_tales(rest[0], seed, bytes);
   print_summary(tales.dataset, rest[0]);
   fmt::print(
       "entropy of the grammar: {:.4f} nats per character of val.bin; no model can do better\n",
@@ -82,9 +84,16 @@ int prepare_command(Arguments arguments) {
   if (!arguments.empty() && arguments[0] == "tales") {
     return prepare_built_in_tales(arguments.subspan(1));
   }
+  if (!arguments.empty() && arguments[0] == "bpe") return prepare_bpe_command(arguments.subspan(1));
+  for (const bool characters : {false, true}) {
+    if (arguments.empty() || arguments[0] != (characters ? "shakespeare_char" : "shakespeare"))
+      continue;
+    return prepare_shakespeare_command(arguments.subspan(1), characters);
+  }
   throw ConfigError(
-      "prepare takes what to make: snug prepare char INPUT.txt FOLDER, or snug prepare tales "
+      "prepare takes what to make: snug prepare bpe FILE... FOLDER, snug prepare char INPUT.txt "
+      "FOLDER,\nsnug prepare shakespeare, snug prepare shakespeare_char, or snug prepare tales "
       "FOLDER");
 }
 
-}  // namespace snug
+}  // namespace snug::cli

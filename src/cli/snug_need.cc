@@ -5,33 +5,38 @@
 #include <algorithm>
 
 #include "backend/cuda/cuda_target.h"
+#include "device/build_features.h"
 #include "fit/fixes.h"
 #include "report/plan/fix_table.h"
 
-namespace snug {
+namespace snug::cli {
 
-std::optional<SnugNeed> snug_need(const DoctorCase& c) {
+std::optional<report::SnugNeed> snug_need(const doctor::DoctorCase& c) {
   if (!c.memory || c.card_bytes <= 0) return std::nullopt;
-  const Card& card = c.card != nullptr ? *c.card : card_named("rtx3060");
+  const fit::Card& card = c.card != nullptr ? *c.card : fit::card_named("rtx3060");
   const cuda::CudaTarget target(card.bf16_tflops > 0);
-  LoadedConfig config = c.config;
+  config::LoadedConfig config = c.config;
   config.values.dtype = name_of(c.memory->run.compute);
-  const Planner planner(target, c.vocab_size, card_rates(card));
+  const fit::Planner planner(target, c.vocab_size, fit::card_rates(card));
   // Where others hold nearly all of the card not even the context has room.
-  const std::int64_t usable =
-      std::max<std::int64_t>(0, c.card_bytes - cuda_context(card).high_bytes);
-  SnugNeed need;
+  const std::int64_t given =
+      std::max<std::int64_t>(0, c.card_bytes - c.memory->context_range.high_bytes);
+  fit::Budget budget = fit::plain_budget(given, fit::BudgetSource::kCard, "5%");
+  budget.headroom_is_default = true;
+  report::SnugNeed need;
   if (c.card != nullptr) need.device = card.name;
   need.total_bytes = planner.plan(config.values)->total_bytes();
-  need.fits = need.total_bytes <= usable;
-  if (need.fits) return need;
-  const Fixes fixes = find_fixes(planner, config, plain_budget(usable, BudgetSource::kCard, "0%"));
+  need.support = device::card_support(card);
+  need.card = &card;
+  need.fits = need.total_bytes <= budget.limit_bytes();
+  if (need.total_bytes <= budget.usable_bytes) return need;
+  const fit::Fixes fixes = fit::find_fixes(planner, config, budget);
   if (fixes.chosen) {
     need.total_bytes = fixes.chosen->total_bytes();
     need.fits = true;
-    need.changes = fmt::format("{}", fmt::join(as_arguments(fixes.chosen->changes), " "));
+    need.changes = fmt::format("{}", fmt::join(report::as_arguments(fixes.chosen->changes), " "));
   }
   return need;
 }
 
-}  // namespace snug
+}  // namespace snug::cli

@@ -6,9 +6,9 @@
 #include "doctor/case.h"
 #include "report/doctor/report.h"
 
-namespace snug {
+namespace snug::cli {
 
 // On the card, or on one of the size that the log names. Nothing where either is not known.
-std::optional<SnugNeed> snug_need(const DoctorCase& c);
+std::optional<report::SnugNeed> snug_need(const doctor::DoctorCase& c);
 
-}  // namespace snug
+}  // namespace snug::cli

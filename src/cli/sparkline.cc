@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace snug {
+namespace snug::cli {
 
 std::string sparkline(std::span<const MemorySample> samples, std::int64_t full, std::size_t width) {
   static constexpr const char* kBlocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -21,4 +21,4 @@ std::string sparkline(std::span<const MemorySample> samples, std::int64_t full, 
   return line;
 }
 
-}  // namespace snug
+}  // namespace snug::cli

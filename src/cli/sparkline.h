@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace snug {
+namespace snug::cli {
 
 using MemorySample = std::optional<std::int64_t>;  // nothing: not known at that moment
 
@@ -15,4 +15,4 @@ using MemorySample = std::optional<std::int64_t>;  // nothing: not known at that
 // the share in use. A sample that is not known is a blank.
 std::string sparkline(std::span<const MemorySample> samples, std::int64_t full, std::size_t width);
 
-}  // namespace snug
+}  // namespace snug::cli

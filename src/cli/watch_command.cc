@@ -15,9 +15,10 @@
 #include "base/error.h"
 #include "cli/devices.h"
 #include "cli/watch_screen.h"
+#include "console/output_filter.h"
 #include "console/stop_signal.h"
 
-namespace snug {
+namespace snug::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -147,7 +148,7 @@ class Watch {
       if (!wait_until(next)) break;
     }
     // What the terminal made of Ctrl-C goes away.
-    if (redraws_ && stop_.requested()) write("\r\033[K");
+    if (redraws_ && stop_.requested()) console::put_unfiltered(stdout, "\r\033[K");
   }
 
  private:
@@ -163,7 +164,8 @@ class Watch {
     size_ = terminal_size();
     const std::string title =
         fmt::format("snug watch  {}  every {:g} s  Ctrl-C ends", time_, settings_.interval_seconds);
-    return write(screen_.draw(watch_lines(snapshot_, history_, title, size_), size_));
+    return console::put_unfiltered(
+        stdout, screen_.draw(watch_lines(snapshot_, history_, title, size_), size_));
   }
 
   // False: it was told to stop. A window of another size gets the same sample again.
@@ -186,7 +188,7 @@ class Watch {
 
   WatchSettings settings_;
   bool redraws_;
-  StopSignal stop_;
+  console::StopSignal stop_;
   ResizeSignal resize_;
   cuda::Nvml nvml_;
   DeviceSnapshot snapshot_;
@@ -214,4 +216,4 @@ int watch_command(Arguments arguments) {
   return 0;
 }
 
-}  // namespace snug
+}  // namespace snug::cli

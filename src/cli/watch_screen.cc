@@ -6,8 +6,9 @@
 
 #include "base/bytes.h"
 #include "cli/devices_report.h"
+#include "console/output_filter.h"
 
-namespace snug {
+namespace snug::cli {
 namespace {
 
 constexpr std::size_t kKeptSamples = 512;  // more than a terminal is wide
@@ -71,13 +72,15 @@ void add_card(std::vector<Line>& lines, const cuda::CardReading& card, const Wat
                   share_of(card.used_bytes, card.total_bytes));
   if (card.busy_percent) head += fmt::format("  busy {}%", *card.busy_percent);
   if (card.celsius) head += fmt::format("  {} C", *card.celsius);
-  lines.push_back({fmt::format("{}  {}", head, terminal_text(card.name))});
+  lines.push_back({fmt::format("{}  {}", head, machine::terminal_text(card.name))});
   lines.push_back({curve_line(history.card(card.index), card.total_bytes, columns)});
-  if (!card.problem.empty()) lines.push_back({fmt::format("  {}", terminal_text(card.problem))});
+  if (!card.problem.empty())
+    lines.push_back({fmt::format("  {}", machine::terminal_text(card.problem))});
   const std::size_t shown = std::min(card.processes.size(), kCardProcesses);
   for (std::size_t i = 0; i < shown; ++i) {
     const cuda::CardProcess& process = card.processes[i];
-    lines.push_back({process_row(process.pid, process.bytes, process_name(process.pid)), true});
+    lines.push_back(
+        {process_row(process.pid, process.bytes, machine::process_name(process.pid)), true});
   }
   if (shown < card.processes.size()) {
     lines.push_back({fmt::format("            and {} more", card.processes.size() - shown), true});
@@ -91,7 +94,7 @@ void add_memory(std::vector<Line>& lines, const DeviceSnapshot& snapshot,
       "RAM     {}{}  limited by the {}", used_of(memory.used_bytes(), memory.now.total_bytes),
       share_of(memory.used_bytes(), memory.now.total_bytes), memory.now.limited_by)});
   lines.push_back({curve_line(history.ram(), memory.now.total_bytes, columns)});
-  for (const HostProcess& process : snapshot.processes) {
+  for (const machine::HostProcess& process : snapshot.processes) {
     lines.push_back({process_row(process.pid, process.resident_bytes, process.name), true});
   }
 }
@@ -138,7 +141,8 @@ std::vector<std::string> watch_lines(const DeviceSnapshot& snapshot, const Watch
   for (const cuda::CardReading& card : snapshot.gpu.cards) {
     add_card(lines, card, history, columns);
   }
-  if (!snapshot.gpu.problem.empty()) lines.push_back({terminal_text(snapshot.gpu.problem)});
+  if (!snapshot.gpu.problem.empty())
+    lines.push_back({machine::terminal_text(snapshot.gpu.problem)});
   add_memory(lines, snapshot, history, columns);
   fit_rows(lines, rows);
   std::vector<std::string> texts;
@@ -169,11 +173,12 @@ std::string Redraw::draw(const std::vector<std::string>& lines, ScreenSize size)
   std::string bytes = "\r";
   if (up > 0) bytes += fmt::format("\033[{}A", up);
   widths_.clear();
-  for (const std::string& line : lines) {
+  for (const std::string& raw : lines) {
+    const std::string line = console::shown(raw);
     bytes += fmt::format("{}\033[K\n", line);
     widths_.push_back(columns_of(line));
   }
   return bytes + "\033[J";
 }
 
-}  // namespace snug
+}  // namespace snug::cli

@@ -10,7 +10,7 @@
 #include "cli/device_snapshot.h"
 #include "cli/sparkline.h"
 
-namespace snug {
+namespace snug::cli {
 
 // Memory in use over the last samples, of each card and of the machine.
 class WatchHistory {
@@ -48,4 +48,4 @@ class Redraw {
   std::vector<std::size_t> widths_;  // of the lines that are on the screen
 };
 
-}  // namespace snug
+}  // namespace snug::cli

@@ -4,7 +4,7 @@
 #include "config/fields.h"
 #include "config/pretrained.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 std::string repr(const Config& config, const Field& field) {
@@ -57,4 +57,4 @@ std::vector<Change> changes_to(const LoadedConfig& config, const Config& after) 
   return changes;
 }
 
-}  // namespace snug
+}  // namespace snug::config

@@ -12,7 +12,7 @@
 
 #include "config/gpt_sizes.h"
 
-namespace snug {
+namespace snug::config {
 
 enum class Command { kTrain, kPlan, kSample };
 
@@ -53,6 +53,7 @@ struct Config : GptSizes {
   std::int64_t max_new_tokens = 500;
   double temperature = 0.8;
   std::int64_t top_k = 200;
+  double top_p = 1;  // Snug's own
 
   // Snug's own
   std::int64_t seed = 1337;
@@ -66,7 +67,7 @@ struct Config : GptSizes {
   std::int64_t effective_batch = 0;         // 0: batch_size * gradient_accumulation_steps
   std::int64_t eval_sequences = 0;          // 0: eval_iters * batch_size
   std::string memory_budget = "auto";       // 12GiB, 80%, auto
-  std::string headroom = "0%";              // of the budget that stays free
+  std::string headroom = "auto";            // of the budget that stays free; see card_budget()
   std::string card;                         // plan for this card; empty: for this machine
   bool fit = false;                         // apply the best fix
   bool safest = false;                      // prefer the fewest bytes to the fewest seconds
@@ -74,6 +75,7 @@ struct Config : GptSizes {
   std::int64_t keep_checkpoints = 2;
   std::int64_t threads = 0;    // 0: all cores that this process may use
   std::string color = "auto";  // auto, always, never
+  std::string lang = "auto";   // of reports and errors: auto (the locale), en, zh, ja, de
 };
 
 // Where a value came from: a default, a config file's line, the command line, a checkpoint, --fit.
@@ -152,4 +154,4 @@ std::string keys_help(Command command, int columns);
 std::string keys_markdown();
 std::vector<std::string> all_keys();
 
-}  // namespace snug
+}  // namespace snug::config

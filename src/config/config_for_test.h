@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "config/config.h"
 
-namespace snug {
+namespace snug::config {
 
 // A file in the tests' temporary folder, removed with the object.
 class TestFile {
@@ -80,4 +80,4 @@ inline std::string argument_error(const std::vector<std::string>& arguments,
   return error_of([&] { load_config(command, arguments); });
 }
 
-}  // namespace snug
+}  // namespace snug::config

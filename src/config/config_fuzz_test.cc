@@ -7,7 +7,7 @@
 #include "config/diagnostic.h"
 #include "config/python/reader.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 constexpr const char* kValid =
@@ -70,7 +70,7 @@ constexpr const char* kPieces[] = {"(",
 // Throws only ConfigError. The text goes past the file reader's checks when it may.
 void read_anything(const std::string& text) {
   LoadedConfig config;
-  PythonReader reader(config);
+  python::PythonReader reader(config);
   try {
     if (!is_utf8(text)) return;
     reader.read(SourceFile("fuzz", text));
@@ -119,7 +119,7 @@ TEST(ConfigFuzz, RandomPieces) {
     std::string text = i % 2 ? "x = " : "";
     for (std::size_t n = length(random); n > 0; --n) text += kPieces[piece(random)];
     read_anything(text);
-    (void)read_literal(text);
+    (void)python::read_literal(text);
   }
 }
 
@@ -189,4 +189,4 @@ TEST(ConfigFuzz, NestingThatPeopleWriteIsRead) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::config

@@ -4,7 +4,7 @@
 
 #include "config/config_for_test.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 bool has(const std::string& text, std::string_view part) {
@@ -184,16 +184,23 @@ TEST(NanoGptShapes, TrainingConfigsLoad) {
   }
 }
 
-TEST(NanoGptShapes, FinetuneIsPlannedAndNotYetTrained) {
-  const Config values = load_text(kFinetune, {}, Command::kPlan).values;
-  EXPECT_EQ(values.n_layer, 48);
-  EXPECT_EQ(values.wandb_run_name.find("ft-1"), 0U);
-  const std::string error = text_error(kFinetune);
-  EXPECT_TRUE(has(error,
-                  "mine.py:11: init_from = 'gpt2-xl' is not supported yet\n"
-                  "    init_from = 'gpt2-xl' # the largest\n"
-                  "                ^^^^^^^^^\n"));
-  EXPECT_TRUE(has(error, "comes with the interop work"));
+TEST(NanoGptShapes, FormatStringsTakeNames) {
+  const char* text =
+      "batch_size = 4\nlearning_rate = 1e-3\n"
+      "out_dir = f'out-{batch_size}' f\"-{learning_rate}-{{x}}\" '-{y}'\n";
+  EXPECT_EQ(load_text(text, {}, Command::kTrain).values.out_dir, "out-4-0.001-{x}-{y}");
+}
+
+TEST(NanoGptShapes, FinetuneIsPlannedAndTrained) {
+  for (const Command command : {Command::kPlan, Command::kTrain}) {
+    const Config values = load_text(kFinetune, {}, command).values;
+    EXPECT_EQ(values.n_layer, 48);
+    EXPECT_EQ(values.gelu, "tanh");
+    EXPECT_TRUE(values.bias);
+    EXPECT_EQ(values.wandb_run_name.find("ft-1"), 0U);
+  }
+  EXPECT_EQ(load_text("init_from = './mine'\n", {}, Command::kTrain).values.init_from, "./mine");
+  EXPECT_TRUE(has(text_error("init_from = 'gpt3'\n"), "or the path of a model"));
 }
 
 TEST(NanoGptShapes, EvalConfigsPlanTheFourSizes) {
@@ -228,4 +235,4 @@ TEST(Pretrained, DecidesTheModelButCropsTheContext) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::config

@@ -10,7 +10,7 @@
 #include "config/fields.h"
 #include "config/pretrained.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 constexpr std::size_t kMaxValueColumn = 24;  // longer values push their comment to the right
@@ -100,4 +100,4 @@ Config config_from_json(const std::string& text, std::vector<std::string>* notic
   return config;
 }
 
-}  // namespace snug
+}  // namespace snug::config

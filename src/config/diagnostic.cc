@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 constexpr std::size_t kArgumentColumns = 60;
@@ -117,4 +117,4 @@ std::string origin_name(const Origin& origin) {
   return "default";
 }
 
-}  // namespace snug
+}  // namespace snug::config

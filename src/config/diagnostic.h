@@ -7,7 +7,7 @@
 
 #include "config/config.h"
 
-namespace snug {
+namespace snug::config {
 
 // A problem found by code that does not know the place. Thrown as is, and turned into a ConfigError
 // by the caller that does.
@@ -31,4 +31,4 @@ std::size_t column_count(std::string_view text);
 // At most `columns` wide, cut at the end with "...".
 std::string shortened(std::string_view text, std::size_t columns);
 
-}  // namespace snug
+}  // namespace snug::config

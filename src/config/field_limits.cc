@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 std::string number_text(double number) {
@@ -49,11 +49,14 @@ std::string check_path(const std::string& text) {
 std::string check_init_from(const std::string& text) {
   constexpr std::array<std::string_view, 6> kAllowed = {"scratch",     "resume",     "gpt2",
                                                         "gpt2-medium", "gpt2-large", "gpt2-xl"};
-  return check_one_of(text, kAllowed);
+  const bool is_path = text.find_first_of("/.") != std::string::npos;
+  if (is_path) return check_path(text);
+  const std::string advice = check_one_of(text, kAllowed);
+  return advice.empty() ? "" : advice + ", or the path of a model, such as ./my-gpt2";
 }
 
 std::string check_device(const std::string& text) {
-  constexpr std::array<std::string_view, 3> kAllowed = {"auto", "cpu", "cuda"};
+  constexpr std::array<std::string_view, 4> kAllowed = {"auto", "cpu", "cuda", "emulated"};
   if (text == "mps") return "Apple's GPU (mps) has no backend here: 'cpu' works on a Mac";
   const std::string_view index =
       std::string_view(text).substr(std::min<std::size_t>(5, text.size()));
@@ -72,12 +75,23 @@ std::string check_color(const std::string& text) {
   return check_one_of(text, kAllowed);
 }
 
+std::string check_lang(const std::string& text) {
+  constexpr std::array<std::string_view, 5> kAllowed = {"auto", "en", "zh", "ja", "de"};
+  return check_one_of(text, kAllowed);
+}
+
 std::string check_optimizer_dtype(const std::string& text) {
   constexpr std::array<std::string_view, 2> kAllowed = {"float32", "bfloat16"};
   return check_one_of(text, kAllowed);
 }
 
+std::string check_gelu(const std::string& text) {
+  constexpr std::array<std::string_view, 2> kAllowed = {"erf", "tanh"};
+  return check_one_of(text, kAllowed);
+}
+
 std::string check_headroom(const std::string& text) {
+  if (text == "auto") return "";
   if (const auto percent = parse_percent(text)) {
     return *percent >= 0 && *percent < 100 ? "" : "a headroom lies between 0% and 100%";
   }
@@ -100,4 +114,4 @@ std::string check_memory_budget(const std::string& text) {
   return "write a size such as 12GiB or 800MiB, a share such as 80%, or auto";
 }
 
-}  // namespace snug
+}  // namespace snug::config

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::config {
 
 struct Limit {
   // Returns what to do about an unacceptable text; empty when it is acceptable.
@@ -43,8 +43,10 @@ std::string check_init_from(const std::string& text);
 std::string check_device(const std::string& text);
 std::string check_dtype(const std::string& text);
 std::string check_color(const std::string& text);
+std::string check_lang(const std::string& text);
 std::string check_memory_budget(const std::string& text);
 std::string check_headroom(const std::string& text);
 std::string check_optimizer_dtype(const std::string& text);
+std::string check_gelu(const std::string& text);
 
-}  // namespace snug
+}  // namespace snug::config

@@ -7,7 +7,7 @@
 #include "config/diagnostic.h"
 #include "config/fields.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 constexpr double kExactWhole = 9007199254740992.0;  // 2^53: above it doubles skip whole numbers
@@ -99,4 +99,4 @@ void check_range(const Config& config, const Field& field) {
   }
 }
 
-}  // namespace snug
+}  // namespace snug::config

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 constexpr unsigned kTrain = command_bit(Command::kTrain);
@@ -38,6 +38,8 @@ constexpr Field kFields[] = {
      "biases in Linear and LayerNorm"},
     {"dropout", &Config::dropout, Group::kModel, kRun, kNano, fraction(),
      "share of activations dropped in training"},
+    {"gelu", &Config::gelu, Group::kModel, kRun, kOwn, checked(check_gelu, "erf, tanh"),
+     "form of GELU: erf as in nanoGPT, tanh as in OpenAI's weights and llm.c"},
 
     {"dataset", &Config::dataset, Group::kData, kRun, kNano, checked(check_path, {}),
      "folder under data/ that holds train.bin and val.bin"},
@@ -75,8 +77,8 @@ constexpr Field kFields[] = {
      checked(check_path, {}), "folder of checkpoints and logs"},
     {"init_from", &Config::init_from, Group::kEvaluation, kAll, kNano,
      checked(check_init_from,
-             "scratch, resume; to plan also gpt2, gpt2-medium, gpt2-large, gpt2-xl"),
-     "where the weights start"},
+             "scratch, resume, gpt2, gpt2-medium, gpt2-large, gpt2-xl, ./PATH"),
+     "where the weights start; a path: any checkpoint that `snug convert` reads"},
     {"eval_interval", &Config::eval_interval, Group::kEvaluation, kRun, kNano,
      between(1, kMaxIters), "updates between evaluations"},
     {"eval_iters", &Config::eval_iters, Group::kEvaluation, kRun, kNano, between(1, 100000),
@@ -99,7 +101,8 @@ constexpr Field kFields[] = {
     {"memory_budget", &Config::memory_budget, Group::kMemory, kAll, kOwn,
      checked(check_memory_budget, "auto, 12GiB, 80%"), "memory that the run may take"},
     {"headroom", &Config::headroom, Group::kMemory, kRun, kOwn,
-     checked(check_headroom, "10%, 512MiB"), "part of the budget that stays free"},
+     checked(check_headroom, "auto, 10%, 512MiB"),
+     "part of the budget that stays free; auto: 5% of a card, nothing of RAM"},
     {"card", &Config::card, Group::kMemory, kPlan, kOwn, any_value(),
      "plan for this card, see `snug cards`; empty: for this machine"},
     {"fit", &Config::fit, Group::kMemory, kRun, kOwn, any_value(),
@@ -121,13 +124,15 @@ constexpr Field kFields[] = {
      "check that no two tensors of the plan share a byte while both are alive"},
 
     {"device", &Config::device, Group::kMachine, kAll, kNano,
-     checked(check_device, "auto, cpu, cuda, cuda:N"), "where to run"},
+     checked(check_device, "auto, cpu, cuda, cuda:N, emulated"), "where to run"},
     {"dtype", &Config::dtype, Group::kMachine, kAll, kNano,
      checked(check_dtype, "auto, float32, bfloat16, float16"), "precision of the arithmetic"},
     {"threads", &Config::threads, Group::kMachine, kAll, kOwn, between(0, 256),
      "threads on the CPU; 0: all cores that the process may use"},
     {"color", &Config::color, Group::kMachine, kAll, kOwn,
      checked(check_color, "auto, always, never"), "coloured output"},
+    {"lang", &Config::lang, Group::kMachine, kAll, kOwn, checked(check_lang, "auto, en, zh, ja, de"),
+     "language of reports and errors; auto: the locale's"},
 
     {"start", &Config::start, Group::kSampling, kSample, kNano, any_value(),
      "the prompt, or FILE:path of a file that holds it"},
@@ -135,13 +140,16 @@ constexpr Field kFields[] = {
      "samples to draw"},
     {"max_new_tokens", &Config::max_new_tokens, Group::kSampling, kSample, kNano,
      between(1, 1000000), "tokens per sample"},
-    {"temperature", &Config::temperature, Group::kSampling, kSample, kNano, above(0),
-     "below 1: safer choices, above 1: wilder ones"},
+    {"temperature", &Config::temperature, Group::kSampling, kSample, kNano, at_least(0),
+     "below 1: safer choices, above 1: wilder ones; 0: always the likeliest"},
     {"top_k", &Config::top_k, Group::kSampling, kSample, kNano, between(1, 1 << 20),
      "choose among the k likeliest tokens"},
+    {"top_p", &Config::top_p, Group::kSampling, kSample, kOwn,
+     Limit{.low = 0, .high = 1, .low_open = true},
+     "choose among the fewest tokens that have this share of the probability; 1: all"},
 
     {"wandb_log", &Config::wandb_log, Group::kIgnored, 0, kNano, any_value(),
-     "Weights & Biases is not used"},
+     "Weights & Biases is not written; see docs/metrics.md for the way there"},
     {"wandb_project", &Config::wandb_project, Group::kIgnored, 0, kNano, any_value(),
      "Weights & Biases is not used"},
     {"wandb_run_name", &Config::wandb_run_name, Group::kIgnored, 0, kNano, any_value(),
@@ -192,4 +200,4 @@ std::string_view group_title(Group group) {
   return "";
 }
 
-}  // namespace snug
+}  // namespace snug::config

@@ -11,7 +11,7 @@
 #include "config/field_limits.h"
 #include "config/value.h"
 
-namespace snug {
+namespace snug::config {
 
 enum class Group { kModel, kData, kLearning, kEvaluation, kMemory, kMachine, kSampling, kIgnored };
 enum class KeySource { kNanoGpt, kSnug };
@@ -59,4 +59,4 @@ void assign_field(Config& config, const Field& field, const Value& value);
 // Throws Fault when the value lies outside the field's limit.
 void check_range(const Config& config, const Field& field);
 
-}  // namespace snug
+}  // namespace snug::config

@@ -10,7 +10,7 @@
 #include "config/diagnostic.h"
 #include "config/nearest.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 TEST(Fields, EveryKeyAndMemberHasOneRow) {
@@ -144,4 +144,4 @@ TEST(Diagnostic, CutsLongLinesAroundTheValue) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::config

@@ -1,10 +1,11 @@
-// The sizes of a GPT under nanoGPT's names: written once, and part of whatever describes such a
-// model (Config, ModelSpec, the doctor's TorchRun).
+// The sizes and switches of a GPT under nanoGPT's names: written once, part of whatever describes
+// such a model (Config, ModelSpec, the doctor's TorchRun).
 #pragma once
 
 #include <cstdint>
+#include <string>
 
-namespace snug {
+namespace snug::config {
 
 // Rows of GPT-2's embedding as nanoGPT pads it: 50257 tokens up to a multiple of 64.
 constexpr std::int64_t kPaddedGpt2Vocabulary = 50304;
@@ -18,8 +19,9 @@ struct GptSizes {
   std::int64_t vocab_size = 0;  // 0: not known yet; in a config, what the data has
   bool bias = false;
   double dropout = 0;
+  std::string gelu = "erf";  // or "tanh", see base/gelu_form.h
 
   bool operator==(const GptSizes&) const = default;
 };
 
-}  // namespace snug
+}  // namespace snug::config

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 std::int64_t nearest_multiple(std::int64_t wish, std::int64_t unit) {
@@ -26,4 +26,4 @@ std::int64_t nearest_width(std::int64_t width, std::int64_t heads) {
   return std::abs(usual - width) <= width / 4 ? usual : nearest_multiple(width, heads);
 }
 
-}  // namespace snug
+}  // namespace snug::config

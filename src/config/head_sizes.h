@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace snug {
+namespace snug::config {
 
 // The divisor of `whole` nearest to `wish`; of two equally near ones the smaller. Both are at
 // least 1.
@@ -13,4 +13,4 @@ std::int64_t nearest_divisor(std::int64_t whole, std::int64_t wish);
 // where one is within a quarter of `width`; else the nearest multiple of `heads`.
 std::int64_t nearest_width(std::int64_t width, std::int64_t heads);
 
-}  // namespace snug
+}  // namespace snug::config

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 TEST(HeadSizes, DivisorsNearTheWish) {
@@ -25,4 +25,4 @@ TEST(HeadSizes, ASmallModelKeepsItsSize) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::config

@@ -7,7 +7,7 @@
 #include "config/diagnostic.h"
 #include "config/fields.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 constexpr std::size_t kMinColumns = 40;
@@ -160,4 +160,4 @@ std::vector<std::string> all_keys() {
   return keys;
 }
 
-}  // namespace snug
+}  // namespace snug::config

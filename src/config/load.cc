@@ -11,7 +11,7 @@
 #include "config/python/reader.h"
 #include "config/source_file.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 constexpr std::string_view kDashes = "--";
@@ -45,7 +45,7 @@ Origin argument_origin(const std::string& argument, std::size_t begin, std::size
 
 // The literal if it is one; a string field takes any other text as it is, too.
 Value argument_value(const Field& field, const std::string& text) {
-  const auto literal = read_literal(text);
+  const auto literal = python::read_literal(text);
   if (literal && (!field.is_string() || std::holds_alternative<std::string>(*literal))) {
     return *literal;
   }
@@ -77,7 +77,7 @@ bool is_bare_flag(std::span<const std::string> arguments, std::size_t at) {
   if (!argument.starts_with(kDashes) || argument.find('=') != argument.npos) return false;
   const Field* field = find_field(argument.substr(kDashes.size()));
   if (!field || !field->is_bool()) return false;
-  return at + 1 == arguments.size() || !read_literal(arguments[at + 1]);
+  return at + 1 == arguments.size() || !python::read_literal(arguments[at + 1]);
 }
 
 // An argument with one dash, without dashes, or without '='.
@@ -102,7 +102,7 @@ bool is_bare_flag(std::span<const std::string> arguments, std::size_t at) {
                                        shortened(value, kShownColumns))});
 }
 
-void read_argument(LoadedConfig& config, PythonReader& reader,
+void read_argument(LoadedConfig& config, python::PythonReader& reader,
                    std::span<const std::string> arguments, std::size_t at) {
   const std::string& argument = arguments[at];
   if (argument.empty()) {
@@ -148,7 +148,7 @@ LoadedConfig read_config(Command command, std::span<const std::string> arguments
   LoadedConfig config;
   config.command = command;
   config.values = default_config(command);
-  PythonReader reader(config);
+  python::PythonReader reader(config);
   for (std::size_t at = 0; at < arguments.size(); ++at)
     read_argument(config, reader, arguments, at);
   reader.finish();
@@ -162,4 +162,4 @@ LoadedConfig load_config(Command command, std::span<const std::string> arguments
   return config;
 }
 
-}  // namespace snug
+}  // namespace snug::config

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <utility>
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 // Longer words are no typing errors; the bound also bounds the work.
@@ -62,4 +62,4 @@ int suggestion_reach(std::string_view word) {
 
 int typo_reach(std::string_view word) { return word.size() < 4 ? 0 : word.size() < 7 ? 1 : 2; }
 
-}  // namespace snug
+}  // namespace snug::config

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace snug {
+namespace snug::config {
 
 // Insertions, deletions, substitutions and swaps of neighbours that turn a into b; case, '_' and
 // '-' do not count.
@@ -20,4 +20,4 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
 int suggestion_reach(std::string_view word);
 int typo_reach(std::string_view word);
 
-}  // namespace snug
+}  // namespace snug::config

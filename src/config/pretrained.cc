@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "config/diagnostic.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 struct Pretrained {
@@ -60,12 +60,6 @@ void set_derived(LoadedConfig& config, const Field& field, const Value& value) {
 void apply_pretrained(LoadedConfig& config) {
   const Pretrained* model = find_pretrained(config.values.init_from);
   if (!model) return;
-  if (config.command != Command::kPlan) {
-    throw_config_error(config, field_of(&Config::init_from).key,
-                       fmt::format("init_from = '{}' is not supported yet", model->name),
-                       "reading OpenAI's weights comes with the interop work; `snug plan` takes "
-                       "this config already");
-  }
   check_block(config);
   std::vector<std::string_view> overruled;
   force(config, &Config::n_layer, model->n_layer, overruled);
@@ -73,9 +67,10 @@ void apply_pretrained(LoadedConfig& config) {
   force(config, &Config::n_embd, model->n_embd, overruled);
   force(config, &Config::vocab_size, kVocabulary, overruled);
   force(config, &Config::bias, true, overruled);
+  force(config, &Config::gelu, std::string("tanh"), overruled);
   if (overruled.empty()) return;
   config.notices.push_back(fmt::format("init_from = '{}' decides the model: {} without effect",
                                        model->name, fmt::join(overruled, ", ")));
 }
 
-}  // namespace snug
+}  // namespace snug::config

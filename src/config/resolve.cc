@@ -10,7 +10,7 @@
 #include "config/head_sizes.h"
 #include "config/pretrained.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 void notice_once(LoadedConfig& config, std::string notice) {
@@ -59,7 +59,9 @@ void derive_from(LoadedConfig& config, std::int64_t Config::*member, std::int64_
 void derive_dtype(LoadedConfig& config) {
   const Field& field = field_of(&Config::dtype);
   if (config.values.dtype != "auto" && !is_derived(config, field)) return;
-  const bool cuda = config.values.device.starts_with("cuda") || !config.values.card.empty();
+  const std::string& device = config.values.device;
+  const bool cuda =
+      device.starts_with("cuda") || device == "emulated" || !config.values.card.empty();
   set_derived(config, field, std::string(cuda ? "bfloat16" : "float32"));
 }
 
@@ -225,4 +227,4 @@ void resolve(LoadedConfig& config) {
   check_schedule(config);
 }
 
-}  // namespace snug
+}  // namespace snug::config

@@ -2,7 +2,7 @@
 
 #include "config/config_for_test.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 bool has(const std::string& text, std::string_view part) {
@@ -42,7 +42,7 @@ TEST(Ranges, AreChecked) {
       {"--eval_interval=0", "eval_interval takes 1 to"},
       {"--log_interval=0", "log_interval takes 1 to"},
       {"--max_iters=1e15", "max_iters takes 0 to 1e9"},
-      {"--temperature=0", "temperature takes above 0"},
+      {"--temperature=-1", "temperature takes 0 or more"},
       {"--top_k=0", "top_k takes 1 to"},
       {"--dtype=fp16", "it can be auto, float32, bfloat16, float16"},
       {"--device=mps", "'cpu' works on a Mac"},
@@ -157,4 +157,4 @@ TEST(Sampling, ReadsTheCheckpointWhateverTheTrainingConfigSays) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::config

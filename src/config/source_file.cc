@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "config/fields.h"
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,4 +136,4 @@ SourceFile read_config_file(const std::string& path) {
   return {path, normalised(std::move(text))};
 }
 
-}  // namespace snug
+}  // namespace snug::config

@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "config/diagnostic.h"
 
-namespace snug {
+namespace snug::config {
 
 // Bytes [begin, end) of a source.
 struct Extent {
@@ -44,4 +44,4 @@ constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 // is missing, unreadable, too long, not a regular file or not UTF-8 text.
 SourceFile read_config_file(const std::string& path);
 
-}  // namespace snug
+}  // namespace snug::config

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace snug {
+namespace snug::config {
 namespace {
 
 // Shortest text that reads back to the same number, always recognisable as a float.
@@ -75,4 +75,4 @@ std::string python_repr(const Value& value) {
 
 bool is_true(const Value& value) { return std::visit(Truth{}, value); }
 
-}  // namespace snug
+}  // namespace snug::config

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-namespace snug {
+namespace snug::config {
 
 struct PythonNone {};
 
@@ -27,4 +27,4 @@ std::string python_repr(const Value& value);
 // Python's truth; of a sequence, as if it were not empty.
 bool is_true(const Value& value);
 
-}  // namespace snug
+}  // namespace snug::config

@@ -6,18 +6,28 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
-namespace snug {
+#include "console/output_filter.h"
+
+namespace snug::console {
 namespace {
 
 constexpr auto kRedrawInterval = std::chrono::milliseconds(100);
 constexpr auto kPlainInterval = std::chrono::seconds(10);
+constexpr std::size_t kFewestColumns = 40;
 constexpr const char* kClearLine = "\r\033[K";
 
 std::size_t terminal_columns() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return 80;
+}
+
+bool can_redraw() {
+  const char* term = std::getenv("TERM");
+  const bool dumb = term != nullptr && std::string_view(term) == "dumb";
+  return isatty(STDOUT_FILENO) == 1 && !dumb && terminal_columns() >= kFewestColumns;
 }
 
 // Cuts UTF-8 text to so many code points; each is one column wide in what we print.
@@ -36,14 +46,23 @@ void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdou
 
 }  // namespace
 
-Console::Console() : terminal_(isatty(STDOUT_FILENO) == 1), last_line_(Clock::now()) {}
+Console::Console(Progress progress) : progress_(progress), last_line_(Clock::now()) {
+  const bool wants_bar = progress == Progress::kAuto || progress == Progress::kBar;
+  if (wants_bar) progress_ = can_redraw() ? Progress::kBar : Progress::kPlain;
+}
 
 Console::~Console() {
   if (open_) put("\n");
 }
 
 void Console::line(std::string_view text) {
-  if (open_) put(kClearLine);
+  if (progress_ != Progress::kQuiet) put_line(text);
+}
+
+void Console::warn(std::string_view text) { put_line(text); }
+
+void Console::put_line(std::string_view text) {
+  if (open_) put_unfiltered(stdout, kClearLine);
   open_ = false;
   put(text);
   put("\n");
@@ -52,11 +71,11 @@ void Console::line(std::string_view text) {
 }
 
 bool Console::wants_progress() {
-  return terminal_ && Clock::now() - last_progress_ >= kRedrawInterval;
+  return redraws() && Clock::now() - last_progress_ >= kRedrawInterval;
 }
 
 void Console::progress(std::string_view text) {
-  put(kClearLine);
+  put_unfiltered(stdout, kClearLine);
   put(first_columns(text, columns()));
   std::fflush(stdout);
   open_ = true;
@@ -67,7 +86,7 @@ void Console::progress(std::string_view text) {
 std::size_t Console::columns() const { return terminal_columns() - 1; }
 
 bool Console::wants_plain_progress() const {
-  return !terminal_ && Clock::now() - last_line_ >= kPlainInterval;
+  return progress_ == Progress::kPlain && Clock::now() - last_line_ >= kPlainInterval;
 }
 
 std::string progress_bar(double share, int width) {
@@ -87,4 +106,4 @@ std::string format_duration(double seconds) {
   return fmt::format("{}s", total);
 }
 
-}  // namespace snug
+}  // namespace snug::console

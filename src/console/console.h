@@ -6,18 +6,25 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::console {
+
+// How progress is shown. kAuto: kBar on a terminal that can redraw a line (not TERM=dumb) and has
+// at least 40 columns, else kPlain. kQuiet: nothing at all but what warn() says.
+enum class Progress { kAuto, kBar, kPlain, kNone, kQuiet };
 
 class Console {
  public:
   // Writes to standard output; a terminal there gets the redrawn line, a pipe never does.
-  Console();
+  explicit Console(Progress progress = Progress::kAuto);
   ~Console();  // ends an open progress line
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
-  bool terminal() const { return terminal_; }
+  // Whether there is a line that is redrawn.
+  bool redraws() const { return progress_ == Progress::kBar; }
   void line(std::string_view text);
+  // A line that --quiet shows too.
+  void warn(std::string_view text);
 
   // True at most ten times a second on a terminal: whether progress() is worth composing.
   bool wants_progress();
@@ -30,7 +37,9 @@ class Console {
  private:
   using Clock = std::chrono::steady_clock;
 
-  bool terminal_;
+  void put_line(std::string_view text);
+
+  Progress progress_;
   bool open_ = false;
   Clock::time_point last_progress_{}, last_line_;
 };
@@ -41,4 +50,4 @@ std::string progress_bar(double share, int width);
 // "12m", "3h 20m", "45s", "2d 3h".
 std::string format_duration(double seconds);
 
-}  // namespace snug
+}  // namespace snug::console

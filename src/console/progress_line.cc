@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "console/console.h"
 
-namespace snug {
+namespace snug::console {
 namespace {
 
 constexpr std::size_t kMostBarCells = 20, kFewestBarCells = 6;
@@ -25,13 +25,16 @@ std::string byte_pair(std::int64_t used, std::int64_t planned) {
 
 }  // namespace
 
-// Everything but the bar is ASCII: a byte is a column.
+// Fields are as wide as they can become in this run, so that the line keeps its shape while digits
+// change. Everything but the bar is ASCII: a byte is a column.
 std::string progress_line(const ProgressFacts& facts, std::size_t columns) {
-  const std::string head = fmt::format("iter {}/{}", facts.iteration, facts.last_iteration);
-  const std::string loss = std::isfinite(facts.loss) ? fmt::format(" loss {:.4f}", facts.loss) : "";
+  const std::string last = fmt::format("{}", facts.last_iteration);
+  const std::string head = fmt::format("iter {:>{}}/{}", facts.iteration, last.size(), last);
+  const std::string loss =
+      std::isfinite(facts.loss) ? fmt::format(" loss {:<7.4f}", facts.loss) : std::string(13, ' ');
   const std::string rate =
-      fmt::format("  {} tok/s", with_thousands(std::llround(facts.tokens_per_second)));
-  const std::string eta = fmt::format("  ETA {}", format_duration(facts.seconds_left));
+      fmt::format("  {:>7} tok/s", with_thousands(std::llround(facts.tokens_per_second)));
+  const std::string eta = fmt::format("  ETA {:<7}", format_duration(facts.seconds_left));
   const std::size_t needed = head.size() + loss.size() + rate.size() + eta.size();
   std::size_t room = columns > needed ? columns - needed : 0;
   const auto if_it_fits = [&](const std::string& part) {
@@ -39,12 +42,16 @@ std::string progress_line(const ProgressFacts& facts, std::size_t columns) {
     room -= part.size();
     return part;
   };
-  const std::string memory =
-      if_it_fits(fmt::format("  mem {}", byte_pair(facts.resident_bytes, facts.planned_bytes)));
-  const std::string val =
-      std::isfinite(facts.val_loss)
-          ? if_it_fits(fmt::format("  val {:.4f}{}", facts.val_loss, facts.val_note))
-          : "";
+  const std::size_t pair_width =
+      std::max(byte_pair(facts.planned_bytes, facts.planned_bytes).size(),
+               byte_pair(facts.resident_bytes, facts.planned_bytes).size());
+  const std::string memory = if_it_fits(fmt::format(
+      "  mem {:>{}}", byte_pair(facts.resident_bytes, facts.planned_bytes), pair_width));
+  const std::string known = std::isfinite(facts.val_loss)
+                                ? fmt::format("  val {:.4f}{}", facts.val_loss, facts.val_note)
+                                : "";
+  const std::string val_text = fmt::format("{:<{}}", known, 13 + facts.val_note.size());
+  const std::string val = if_it_fits(val_text);
   std::string bar;
   if (room >= kFewestBarCells + kBarFrame) {
     const std::size_t cells = std::min(room - kBarFrame, kMostBarCells);
@@ -53,4 +60,4 @@ std::string progress_line(const ProgressFacts& facts, std::size_t columns) {
   return head + bar + loss + val + rate + memory + eta;
 }
 
-}  // namespace snug
+}  // namespace snug::console

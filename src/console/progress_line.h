@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace snug {
+namespace snug::console {
 
 struct ProgressFacts {
   std::int64_t iteration = 0, last_iteration = 0;
@@ -21,4 +21,4 @@ struct ProgressFacts {
 // validation loss and the bar, in this order, are there if they fit.
 std::string progress_line(const ProgressFacts& facts, std::size_t columns);
 
-}  // namespace snug
+}  // namespace snug::console

@@ -1,25 +1,51 @@
 #include "console/stop_signal.h"
 
-#include <atomic>
+#include <time.h>
+#include <unistd.h>
 
-namespace snug {
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+namespace snug::console {
 namespace {
 
 // The first signal, or 0. A handler can reach nothing but a global, and it may run on any thread.
 std::atomic<int> g_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a handler must not wait for a lock");
 
+std::atomic<const char*> g_answer{""};
+std::atomic<std::int64_t> g_first_milliseconds{0};
+constexpr std::int64_t kPairMilliseconds = 1000;
+
+std::int64_t now_milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+}
+
+// Only what POSIX allows in a handler: write, clock_gettime, signal, raise.
 void on_signal(int signal) {
   int none = 0;
-  if (g_signal.compare_exchange_strong(none, signal) || signal == SIGHUP) return;
+  if (g_signal.compare_exchange_strong(none, signal)) {
+    const int error = errno;
+    g_first_milliseconds = now_milliseconds();
+    const char* answer = g_answer;
+    [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, answer, std::strlen(answer));
+    errno = error;
+    return;
+  }
+  if (signal == SIGHUP || now_milliseconds() - g_first_milliseconds < kPairMilliseconds) return;
   ::signal(signal, SIG_DFL);
   ::raise(signal);
 }
 
 }  // namespace
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal(const char* answer) {
   g_signal = 0;
+  g_answer = answer;
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
@@ -37,6 +63,8 @@ StopSignal::~StopSignal() {
 
 bool StopSignal::requested() const noexcept { return g_signal != 0; }
 
+int StopSignal::exit_code() const noexcept { return 128 + g_signal; }
+
 const char* StopSignal::name() const noexcept {
   switch (g_signal) {
     case SIGTERM:
@@ -48,4 +76,4 @@ const char* StopSignal::name() const noexcept {
   }
 }
 
-}  // namespace snug
+}  // namespace snug::console

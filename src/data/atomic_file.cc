@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-namespace snug {
+namespace snug::data {
 namespace {
 
 // Whether `path` still names the open file `descriptor`: another process may have published it
@@ -143,4 +143,4 @@ void create_output_directory(const std::filesystem::path& directory) {
                                 error ? error.message() : "a file of that name is in the way"));
 }
 
-}  // namespace snug
+}  // namespace snug::data

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::data {
 
 class AtomicFile {
  public:
@@ -45,4 +45,4 @@ void write_file(const std::filesystem::path& path, std::string_view text);
 // Makes `directory` and its parents; throws DeviceError when it cannot.
 void create_output_directory(const std::filesystem::path& directory);
 
-}  // namespace snug
+}  // namespace snug::data

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace snug {
+namespace snug::data {
 
 std::int64_t BatchSource::start_of(std::int64_t iteration, std::int64_t sequence,
                                    std::int64_t length) const {
@@ -36,4 +36,4 @@ void BatchSource::fill(std::int64_t iteration, std::int64_t sequence, std::span<
   file_->read(start + length, y.last(1));
 }
 
-}  // namespace snug
+}  // namespace snug::data

@@ -9,12 +9,9 @@
 #include <set>
 
 #include "base/test_directory.h"
+#include "data/token_file.h"
 
-namespace {
-
-thread_local std::int64_t allocation_count = 0;
-
-}  // namespace
+static thread_local std::int64_t allocation_count = 0;
 
 // Counts this program's allocations, to show that steady state makes none. Not inlined: the
 // compiler would see malloc without its free and warn.
@@ -26,7 +23,7 @@ thread_local std::int64_t allocation_count = 0;
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
-namespace snug {
+namespace snug::data {
 namespace {
 
 class BatchSourceTest : public ::testing::Test {
@@ -121,4 +118,4 @@ TEST_F(BatchSourceTest, MisuseIsABug) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::data

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "data/utf8.h"
+#include "base/utf8.h"
+#include "data/dataset_publication.h"
 
-namespace snug {
+namespace snug::data {
 namespace {
 
 std::filesystem::path made(const std::filesystem::path& directory) {
@@ -33,7 +34,8 @@ Meta meta_of(const std::u32string& vocabulary) {
 
 CharDatasetWriter::CharDatasetWriter(const std::filesystem::path& directory,
                                      const std::u32string& vocabulary)
-    : meta_(meta_of(vocabulary)),
+    : directory_(directory),
+      meta_(meta_of(vocabulary)),
       ids_(id_table(vocabulary)),
       train_(made(directory) / "train.bin"),
       val_(directory / "val.bin"),
@@ -50,8 +52,8 @@ bool CharDatasetWriter::add(char32_t character, AtomicFile& file) {
 void CharDatasetWriter::publish(std::optional<double> entropy_floor) {
   meta_.entropy_floor = entropy_floor;
   meta_file_.append(pickle_of(meta_));
-  for (AtomicFile* file : {&train_, &val_, &meta_file_}) file->stage();
-  for (AtomicFile* file : {&train_, &val_, &meta_file_}) file->publish();
+  const std::array files{&train_, &val_, &meta_file_};
+  publish_together(directory_, files);
 }
 
-}  // namespace snug
+}  // namespace snug::data

@@ -1,5 +1,6 @@
 // Writes a character dataset as nanoGPT has it: train.bin, val.bin (uint16) and meta.pkl. All three
-// are complete on the disk before the first takes its name; until then an older dataset stays.
+// are complete on the disk before the first takes its name; until then an older dataset stays. They
+// take their names together, see dataset_publication.h.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 #include "data/atomic_file.h"
 #include "data/meta.h"
 
-namespace snug {
+namespace snug::data {
 
 constexpr std::int64_t kMaxCharVocab = 65536;  // ids are uint16
 
@@ -29,16 +30,16 @@ class CharDatasetWriter {
   [[nodiscard]] bool add_train(char32_t character) { return add(character, train_); }
   [[nodiscard]] bool add_val(char32_t character) { return add(character, val_); }
 
-  // Puts the dataset in place; `entropy_floor` is Meta's. A crash between the three renames is the
-  // one moment that can leave files of two datasets side by side.
+  // Puts the dataset in place; `entropy_floor` is Meta's.
   void publish(std::optional<double> entropy_floor);
 
  private:
   bool add(char32_t character, AtomicFile& file);
 
+  std::filesystem::path directory_;
   Meta meta_;
   std::vector<std::int32_t> ids_;  // by code point, -1 where there is none
   AtomicFile train_, val_, meta_file_;
 };
 
-}  // namespace snug
+}  // namespace snug::data

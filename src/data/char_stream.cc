@@ -6,9 +6,9 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "data/utf8.h"
+#include "base/utf8.h"
 
-namespace snug {
+namespace snug::data {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 16;
@@ -48,4 +48,4 @@ void CharStream::fail_not_utf8() const {
       file_.name(), static_cast<unsigned char>(buffer_[begin_]), with_thousands(position())));
 }
 
-}  // namespace snug
+}  // namespace snug::data

@@ -8,7 +8,7 @@
 
 #include "base/input_file.h"
 
-namespace snug {
+namespace snug::data {
 
 class CharStream {
  public:
@@ -33,4 +33,4 @@ class CharStream {
   std::int64_t read_bytes_ = 0;
 };
 
-}  // namespace snug
+}  // namespace snug::data

@@ -6,9 +6,9 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "data/utf8.h"
+#include "base/utf8.h"
 
-namespace snug {
+namespace snug::data {
 namespace {
 
 // The vocabulary for a message: what does not print is left out, and a long one is cut.
@@ -75,4 +75,4 @@ std::string CharTokenizer::decode(std::span<const std::int32_t> ids) const {
   return text;
 }
 
-}  // namespace snug
+}  // namespace snug::data

@@ -8,25 +8,26 @@
 #include <vector>
 
 #include "data/meta.h"
+#include "tokenizer/tokenizer.h"
 
-namespace snug {
+namespace snug::data {
 
-class CharTokenizer {
+class CharTokenizer : public tokenizer::Tokenizer {
  public:
   // Throws DataError when `meta` has no table of characters.
   explicit CharTokenizer(Meta meta);
 
-  std::int64_t vocab_size() const noexcept { return meta_.vocab_size; }
+  std::int64_t vocab_size() const noexcept override { return meta_.vocab_size; }
 
   // Throws DataError, with the byte offset, for bytes that are not UTF-8 and for a character that
   // is not in the vocabulary.
-  std::vector<std::int32_t> encode(std::string_view utf8) const;
+  std::vector<std::int32_t> encode(std::string_view utf8) const override;
 
   // UTF-8. Throws DataError for an id outside the vocabulary.
-  std::string decode(std::span<const std::int32_t> ids) const;
+  std::string decode(std::span<const std::int32_t> ids) const override;
 
  private:
   Meta meta_;
 };
 
-}  // namespace snug
+}  // namespace snug::data

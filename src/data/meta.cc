@@ -5,14 +5,16 @@
 #include <cmath>
 #include <limits>
 #include <system_error>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "data/atomic_file.h"
+#include "data/dataset_publication.h"
 #include "data/pickle/reader.h"
 #include "data/pickle/writer.h"
 
-namespace snug {
+namespace snug::data {
 namespace {
 
 constexpr const char* kVocabSize = "vocab_size";
@@ -23,13 +25,13 @@ constexpr const char* kEntropy = "entropy_per_char";
 // Checks one meta.pkl, key by key.
 class MetaReader {
  public:
-  explicit MetaReader(const std::filesystem::path& path)
-      : name_(path.string()), document_(read_pickle(path)) {}
+  MetaReader(std::string name, pickle::PickleDocument document)
+      : name_(std::move(name)), document_(std::move(document)) {}
 
   Meta read() const {
-    const PickleValue root = document_.root();
-    if (root.kind() != PickleKind::kDict) {
-      fail(fmt::format("wanted a dict, found a {}", name_of(root.kind())));
+    const pickle::PickleValue root = document_.root();
+    if (root.kind() != pickle::PickleKind::kDict) {
+      fail(fmt::format("wanted a dict, found a {}", pickle::name_of(root.kind())));
     }
     Meta meta;
     read_vocab_size(root, meta);
@@ -47,11 +49,11 @@ class MetaReader {
                     name_, what));
   }
 
-  void read_vocab_size(const PickleValue& root, Meta& meta) const {
+  void read_vocab_size(const pickle::PickleValue& root, Meta& meta) const {
     const auto value = root.find(kVocabSize);
     if (!value) fail("it has no vocab_size");
-    if (value->kind() != PickleKind::kInt) {
-      fail(fmt::format("vocab_size must be an int and is a {}", name_of(value->kind())));
+    if (value->kind() != pickle::PickleKind::kInt) {
+      fail(fmt::format("vocab_size must be an int and is a {}", pickle::name_of(value->kind())));
     }
     meta.vocab_size = value->integer();
     if (meta.vocab_size <= 0 || meta.vocab_size > std::numeric_limits<std::int32_t>::max()) {
@@ -62,9 +64,9 @@ class MetaReader {
   }
 
   // The number of pairs bounds what is allocated, whatever vocab_size says.
-  void read_itos(const PickleValue& itos, Meta& meta) const {
-    if (itos.kind() != PickleKind::kDict) {
-      fail(fmt::format("itos must be a dict and is a {}", name_of(itos.kind())));
+  void read_itos(const pickle::PickleValue& itos, Meta& meta) const {
+    if (itos.kind() != pickle::PickleKind::kDict) {
+      fail(fmt::format("itos must be a dict and is a {}", pickle::name_of(itos.kind())));
     }
     if (itos.size() == 0) return;  // no characters, as if it were not there
     if (static_cast<std::int64_t>(itos.size()) != meta.vocab_size) {
@@ -73,10 +75,10 @@ class MetaReader {
     std::vector<std::string> texts(itos.size());
     std::vector<bool> seen(itos.size());
     for (std::size_t i = 0; i < itos.size(); ++i) {
-      const PickleValue id = itos.key(i), text = itos.value(i);
-      if (id.kind() != PickleKind::kInt || text.kind() != PickleKind::kString) {
-        fail(fmt::format("itos must map int to str and has {} to {}", name_of(id.kind()),
-                         name_of(text.kind())));
+      const pickle::PickleValue id = itos.key(i), text = itos.value(i);
+      if (id.kind() != pickle::PickleKind::kInt || text.kind() != pickle::PickleKind::kString) {
+        fail(fmt::format("itos must map int to str and has {} to {}", pickle::name_of(id.kind()),
+                         pickle::name_of(text.kind())));
       }
       if (id.integer() < 0 || id.integer() >= meta.vocab_size) {
         fail(fmt::format("itos has the id {}, vocab_size is {}", id.integer(), meta.vocab_size));
@@ -93,19 +95,19 @@ class MetaReader {
     }
   }
 
-  void check_stoi(const PickleValue& stoi, const Meta& meta) const {
-    if (stoi.kind() != PickleKind::kDict) {
-      fail(fmt::format("stoi must be a dict and is a {}", name_of(stoi.kind())));
+  void check_stoi(const pickle::PickleValue& stoi, const Meta& meta) const {
+    if (stoi.kind() != pickle::PickleKind::kDict) {
+      fail(fmt::format("stoi must be a dict and is a {}", pickle::name_of(stoi.kind())));
     }
     if (meta.itos.empty()) return;
     if (stoi.size() != meta.itos.size()) {
       fail(fmt::format("itos has {} entries and stoi {}", meta.itos.size(), stoi.size()));
     }
     for (std::size_t i = 0; i < stoi.size(); ++i) {
-      const PickleValue text = stoi.key(i), id = stoi.value(i);
-      if (text.kind() != PickleKind::kString || id.kind() != PickleKind::kInt) {
-        fail(fmt::format("stoi must map str to int and has {} to {}", name_of(text.kind()),
-                         name_of(id.kind())));
+      const pickle::PickleValue text = stoi.key(i), id = stoi.value(i);
+      if (text.kind() != pickle::PickleKind::kString || id.kind() != pickle::PickleKind::kInt) {
+        fail(fmt::format("stoi must map str to int and has {} to {}", pickle::name_of(text.kind()),
+                         pickle::name_of(id.kind())));
       }
       const auto found = meta.stoi.find(std::string(text.text()));
       if (found == meta.stoi.end() || found->second != id.integer()) {
@@ -114,15 +116,15 @@ class MetaReader {
     }
   }
 
-  void read_entropy(const PickleValue& entropy, Meta& meta) const {
-    const bool usable = entropy.kind() == PickleKind::kFloat && std::isfinite(entropy.real()) &&
-                        entropy.real() >= 0;
+  void read_entropy(const pickle::PickleValue& entropy, Meta& meta) const {
+    const bool usable = entropy.kind() == pickle::PickleKind::kFloat &&
+                        std::isfinite(entropy.real()) && entropy.real() >= 0;
     if (!usable) fail("entropy_per_char must be a float, finite and not negative");
     meta.entropy_floor = entropy.real();
   }
 
   std::string name_;
-  PickleDocument document_;
+  pickle::PickleDocument document_;
 };
 
 }  // namespace
@@ -139,15 +141,20 @@ Meta make_meta(std::vector<std::string> itos) {
 }
 
 std::optional<Meta> read_meta(const std::filesystem::path& directory) {
+  require_whole_dataset(directory);
   const std::filesystem::path path = directory / "meta.pkl";
   std::error_code error;
   const std::filesystem::file_type type = std::filesystem::status(path, error).type();
   if (type == std::filesystem::file_type::not_found) return std::nullopt;
-  return MetaReader(path).read();
+  return MetaReader(path.string(), pickle::read_pickle(path)).read();
+}
+
+Meta parse_meta(std::string_view bytes, const std::string& name) {
+  return MetaReader(name, pickle::parse_pickle(bytes, name)).read();
 }
 
 std::string pickle_of(const Meta& meta) {
-  PickleWriter writer;
+  pickle::PickleWriter writer;
   writer.begin_dict();
   writer.text(kVocabSize);
   writer.integer(meta.vocab_size);
@@ -182,4 +189,4 @@ void write_meta(const std::filesystem::path& directory, const Meta& meta) {
   file.publish();
 }
 
-}  // namespace snug
+}  // namespace snug::data

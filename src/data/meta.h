@@ -6,10 +6,11 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
-namespace snug {
+namespace snug::data {
 
 struct Meta {
   std::int64_t vocab_size = 0;
@@ -26,10 +27,13 @@ Meta make_meta(std::vector<std::string> itos);
 // contradicts itself.
 std::optional<Meta> read_meta(const std::filesystem::path& directory);
 
+// The same of the bytes of a meta.pkl, which `name` is called in errors.
+Meta parse_meta(std::string_view bytes, const std::string& name);
+
 // What meta.pkl holds for `meta`.
 std::string pickle_of(const Meta& meta);
 
 // Replaces meta.pkl in `directory`, which must exist, whole or not at all. Throws DeviceError.
 void write_meta(const std::filesystem::path& directory, const Meta& meta);
 
-}  // namespace snug
+}  // namespace snug::data

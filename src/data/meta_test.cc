@@ -7,7 +7,7 @@
 #include "data/pickle/samples.h"
 #include "data/pickle/writer.h"
 
-namespace snug {
+namespace snug::data {
 namespace {
 
 std::string read_error(std::string_view pickle) {
@@ -16,10 +16,10 @@ std::string read_error(std::string_view pickle) {
   return message_of<DataError>([&] { read_meta(dir.path()); });
 }
 
-using Fill = void (*)(PickleWriter&);
+using Fill = void (*)(pickle::PickleWriter&);
 
 std::string dict_of(Fill fill) {
-  PickleWriter writer;
+  pickle::PickleWriter writer;
   writer.begin_dict();
   fill(writer);
   writer.end_dict();
@@ -46,10 +46,10 @@ TEST(Meta, ComesBackAsItWasWritten) {
 TEST(Meta, ReadsWhatPythonWrote) {
   const TestDirectory dir;
   // pickle.dumps({'vocab_size': 2, 'itos': {0: 'a', 1: 'b'}, 'stoi': {'a': 0, 'b': 1}})
-  dir.write(
-      "meta.pkl",
-      from_hex("8004953e000000000000007d94288c0a766f6361625f73697a65944b028c0469746f73947d94284b"
-               "008c0161944b018c016294758c0473746f69947d942868044b0068054b0175752e"));
+  dir.write("meta.pkl",
+            pickle::from_hex(
+                "8004953e000000000000007d94288c0a766f6361625f73697a65944b028c0469746f73947d94284b"
+                "008c0161944b018c016294758c0473746f69947d942868044b0068054b0175752e"));
   const std::optional<Meta> meta = read_meta(dir.path());
   ASSERT_TRUE(meta);
   EXPECT_EQ(meta->itos, (std::vector<std::string>{"a", "b"}));
@@ -59,7 +59,7 @@ TEST(Meta, MayBeMissingOrHoldOnlyTheSize) {
   const TestDirectory dir;
   EXPECT_FALSE(read_meta(dir.path()));
   EXPECT_FALSE(read_meta(dir.path() / "nowhere"));
-  dir.write("meta.pkl", dict_of([](PickleWriter& w) {
+  dir.write("meta.pkl", dict_of([](pickle::PickleWriter& w) {
               w.text("vocab_size");
               w.integer(50304);
             }));
@@ -129,4 +129,4 @@ TEST(CharTokenizer, NamesWhatItCannotEncode) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::data

@@ -9,11 +9,11 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/input_file.h"
+#include "base/utf8.h"
 #include "data/char_dataset_writer.h"
 #include "data/char_stream.h"
-#include "data/utf8.h"
 
-namespace snug {
+namespace snug::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -135,4 +135,4 @@ PrepareSummary prepare_char(const fs::path& text_file, const fs::path& directory
   return summary;
 }
 
-}  // namespace snug
+}  // namespace snug::data

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-namespace snug {
+namespace snug::data {
 
 // Called now and then with the bytes done and in all (twice the file, for it is read twice).
 using PrepareProgress = std::function<void(std::int64_t done, std::int64_t total)>;
@@ -27,4 +27,4 @@ PrepareSummary prepare_char(const std::filesystem::path& text_file,
                             const std::filesystem::path& directory,
                             const PrepareProgress& progress = {});
 
-}  // namespace snug
+}  // namespace snug::data

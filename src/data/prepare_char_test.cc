@@ -8,10 +8,10 @@
 #include <csignal>
 
 #include "base/test_directory.h"
+#include "base/utf8.h"
 #include "data/char_tokenizer.h"
-#include "data/utf8.h"
 
-namespace snug {
+namespace snug::data {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -187,4 +187,4 @@ TEST(AtomicFile, SweepsUpAfterAnInterruptedRunAndWaitsForARunningOne) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::data

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "data/dataset_publication.h"
+#include "data/token_shards.h"
 
-namespace snug {
+namespace snug::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -22,7 +24,7 @@ static_assert(std::endian::native == std::endian::little, "token files are littl
 
 // llm.c's header. A raw GPT-2 file cannot be taken for one: read as uint16, every magic number
 // begins with an id above 55,000, past GPT-2's vocabulary.
-constexpr std::int64_t kHeaderBytes = 256 * 4;
+constexpr std::int64_t kHeaderBytes = kLlmcHeaderBytes;
 constexpr std::int32_t kMagicUint16 = 20240520, kVersionUint16 = 1;
 constexpr std::int32_t kMagicUint32 = 20240801, kVersionUint32 = 7;
 constexpr std::int32_t kMagicModel = 20240326, kMagicTokenizer = 20240328;
@@ -33,7 +35,8 @@ std::string datasets_under(const fs::path& root) {
   std::error_code error;
   for (fs::directory_iterator it(root, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
-    if (fs::is_regular_file(it->path() / "train.bin", ignored)) {
+    if (fs::is_regular_file(it->path() / "train.bin", ignored) ||
+        !find_shards(it->path(), "train").empty()) {
       found.push_back(it->path().filename().string());
     }
   }
@@ -43,21 +46,35 @@ std::string datasets_under(const fs::path& root) {
   return list.empty() ? "none" : list;
 }
 
+// A text that lies in the folder, or beside the data sets under their name; empty: none is seen.
+fs::path text_for(const fs::path& dataset) {
+  const fs::path by_name = dataset.filename().string() + ".txt";
+  std::error_code ignored;
+  for (const fs::path& candidate : {dataset / "input.txt", dataset / by_name, by_name,
+                                    dataset.parent_path() / by_name, fs::path("input.txt")}) {
+    if (fs::is_regular_file(candidate, ignored)) return candidate;
+  }
+  return {};
+}
+
 [[noreturn]] void fail_missing(const fs::path& path) {
   const fs::path dataset = path.parent_path();
   const fs::path root = dataset.has_parent_path() ? dataset.parent_path() : fs::path(".");
   std::error_code ignored;
   const bool folder_is_there = fs::is_directory(dataset, ignored);
+  const fs::path text = text_for(dataset);
   throw DataError(fmt::format(
-      "{} is missing: {}\ndatasets under {}: {}\nuse one of those, or make this one from your "
-      "text with `snug prepare`",
-      path.string(),
+      "{} is missing: {}\ndatasets under {}: {}\n{}: snug prepare char {} {}", path.string(),
       folder_is_there ? fmt::format("the folder {} is there, without it", dataset.string())
                       : fmt::format("there is no folder {}", dataset.string()),
-      root.string(), datasets_under(root)));
+      root.string(), datasets_under(root),
+      text.empty() ? "use one of those, or make this one from your text"
+                   : "the text is there, make the data set from it",
+      text.empty() ? "YOUR_TEXT.txt" : text.string(), dataset.string()));
 }
 
-InputFile open_tokens(const fs::path& path) {
+InputFile open_file(const fs::path& path) {
+  require_whole_dataset(path.parent_path());
   std::error_code error;
   if (fs::status(path, error).type() == fs::file_type::not_found) fail_missing(path);
   return InputFile(path);
@@ -65,10 +82,19 @@ InputFile open_tokens(const fs::path& path) {
 
 }  // namespace
 
+std::string llmc_token_header(std::int64_t token_count) {
+  std::array<std::int32_t, kHeaderBytes / 4> header{kMagicUint16, kVersionUint16};
+  if (token_count > std::numeric_limits<std::int32_t>::max()) {
+    throw InternalError("llm.c counts the tokens of a file in 32 bits");
+  }
+  header[2] = static_cast<std::int32_t>(token_count);
+  return {reinterpret_cast<const char*>(header.data()), sizeof(header)};
+}
+
 TokenFile::TokenFile(const fs::path& path, const TokenFileNeeds& needs)
-    : file_(open_tokens(path)), needs_(needs) {
+    : file_(open_file(path)), needs_(needs) {
   if (needs.vocab_size <= 0 || needs.vocab_size > std::numeric_limits<std::int32_t>::max() ||
-      needs.block_size < 1) {
+      needs.block_size < 0) {
     throw InternalError(fmt::format("token file needs vocab_size {} and block_size {}",
                                     needs.vocab_size, needs.block_size));
   }
@@ -179,4 +205,4 @@ void TokenFile::fail_id(std::int64_t position, std::uint32_t id) const {
                   id, with_thousands(position), name(), needs_.vocab_size, needs_.vocab_size - 1));
 }
 
-}  // namespace snug
+}  // namespace snug::data

@@ -9,15 +9,16 @@
 
 #include "base/bytes.h"
 #include "base/input_file.h"
+#include "data/token_source.h"
 
-namespace snug {
+namespace snug::data {
 
-struct TokenFileNeeds {
-  std::int64_t vocab_size = 0;  // every id must be below it
-  std::int64_t block_size = 0;  // the file must hold more tokens than this
-};
+// llm.c's header: 256 int32, of which three are used.
+constexpr std::int64_t kLlmcHeaderBytes = 256 * 4;
+// The header of an llm.c file of so many uint16 tokens.
+std::string llmc_token_header(std::int64_t token_count);
 
-class TokenFile {
+class TokenFile : public TokenSource {
  public:
   // Files up to this size can be checked whole before training; larger ones are checked as read.
   static constexpr std::int64_t kCheckAllLimitBytes = 64 * kMiB;
@@ -25,17 +26,15 @@ class TokenFile {
   // Throws DataError, saying what to do, for every file that cannot serve `needs`.
   TokenFile(const std::filesystem::path& path, const TokenFileNeeds& needs);
 
-  std::int64_t token_count() const noexcept { return token_count_; }
-  const std::string& name() const noexcept { return file_.name(); }
+  std::int64_t token_count() const noexcept override { return token_count_; }
+  const std::string& name() const noexcept override { return file_.name(); }
+  std::vector<std::string> files() const override { return {name()}; }
 
-  // Fills `out` with the tokens from position `first`, which the file must hold. Any number of
-  // threads may read; nothing is allocated. Throws DataError for an id outside the vocabulary and
-  // when the file has become shorter since it was opened; what is appended is not looked at.
-  void read(std::int64_t first, std::span<std::int32_t> out) const;
+  // What is appended to the file is not looked at.
+  void read(std::int64_t first, std::span<std::int32_t> out) const override;
 
-  // Reads the whole file once, in constant memory, for read()'s errors, if it is at most
-  // kCheckAllLimitBytes. Returns whether it did.
-  bool check_all_ids() const;
+  // Does so if the file is at most kCheckAllLimitBytes.
+  bool check_all_ids() const override;
 
  private:
   void read_header();
@@ -50,4 +49,4 @@ class TokenFile {
   std::int64_t token_count_ = 0;
 };
 
-}  // namespace snug
+}  // namespace snug::data

@@ -9,7 +9,7 @@
 
 #include "base/test_directory.h"
 
-namespace snug {
+namespace snug::data {
 namespace {
 
 constexpr TokenFileNeeds kNeeds{.vocab_size = 65, .block_size = 4};
@@ -87,9 +87,9 @@ TEST(TokenFile, MissingFileListsTheDatasetsThereAre) {
   dir.write("shakespeare/train.bin", "xx");
   dir.write("tales/train.bin", "xx");
   dir.write("notes/readme", "");
-  expect_holds(
-      open_error(dir.path() / "owt" / "train.bin"),
-      {"owt/train.bin is missing: there is no folder", "shakespeare, tales\n", "`snug prepare`"});
+  expect_holds(open_error(dir.path() / "owt" / "train.bin"),
+               {"owt/train.bin is missing: there is no folder", "shakespeare, tales\n",
+                "snug prepare char YOUR_TEXT.txt"});
   expect_holds(open_error(dir.path() / "tales" / "val.bin"), {"is there, without it"});
   expect_holds(open_error(dir.path() / "nowhere" / "x" / "train.bin"), {"nowhere: none"});
 }
@@ -178,4 +178,4 @@ TEST(TokenFile, ServesThreadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::data

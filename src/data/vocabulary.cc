@@ -1,12 +1,17 @@
 #include "data/vocabulary.h"
 
+#include <filesystem>
+
 #include "config/pretrained.h"
 
-namespace snug {
+namespace snug::data {
 
-std::string dataset_folder(const Config& config) { return "data/" + config.dataset; }
+std::string dataset_folder(const config::Config& config) {
+  const std::filesystem::path name = config.dataset;
+  return name.is_absolute() ? config.dataset : "data/" + config.dataset;
+}
 
-Vocabulary find_vocabulary(const Config& config) {
+Vocabulary find_vocabulary(const config::Config& config) {
   const std::string folder = dataset_folder(config);
   Vocabulary vocabulary;
   vocabulary.meta = read_meta(folder);
@@ -17,10 +22,10 @@ Vocabulary find_vocabulary(const Config& config) {
     vocabulary.size = vocabulary.meta->vocab_size;
     vocabulary.origin = folder + "/meta.pkl";
   } else {
-    vocabulary.size = kPaddedGpt2Vocabulary;
+    vocabulary.size = config::kPaddedGpt2Vocabulary;
     vocabulary.origin = "GPT-2's, as " + folder + " has no meta.pkl";
   }
   return vocabulary;
 }
 
-}  // namespace snug
+}  // namespace snug::data

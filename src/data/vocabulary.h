@@ -8,7 +8,7 @@
 #include "config/config.h"
 #include "data/meta.h"
 
-namespace snug {
+namespace snug::data {
 
 struct Vocabulary {
   std::int64_t size = 0;
@@ -16,9 +16,10 @@ struct Vocabulary {
   std::optional<Meta> meta;  // of the data set, where there is one
 };
 
-std::string dataset_folder(const Config& config);
+// data/<dataset>, or the dataset itself where it is an absolute path.
+std::string dataset_folder(const config::Config& config);
 
 // Throws DataError when the data set's meta.pkl is there but damaged.
-Vocabulary find_vocabulary(const Config& config);
+Vocabulary find_vocabulary(const config::Config& config);
 
-}  // namespace snug
+}  // namespace snug::data

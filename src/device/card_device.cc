@@ -4,11 +4,12 @@
 
 #include "base/error.h"
 
-namespace snug {
+namespace snug::device {
 
-std::unique_ptr<Executor> CardDevice::make_executor(const Program&, const Plan&) const {
+std::unique_ptr<backend::Executor> CardDevice::make_executor(const program::Program&,
+                                                             const plan::Plan&) const {
   throw DeviceError(
       fmt::format("nothing can run on a {}: this build has no CUDA backend", card_.name));
 }
 
-}  // namespace snug
+}  // namespace snug::device

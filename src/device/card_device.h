@@ -4,25 +4,28 @@
 #include "backend/cuda/cuda_target.h"
 #include "device/device.h"
 
-namespace snug {
+namespace snug::device {
 
 class CardDevice : public Device {
  public:
   // The budget from memory_budget and headroom. `card` must outlive the device.
-  CardDevice(const Card& card, const Config& config)
-      : Device(card_budget(card, config.memory_budget, config.headroom)),
+  CardDevice(const fit::Card& card, const config::Config& config)
+      : Device(fit::card_budget(card, config.memory_budget, config.headroom)),
         card_(card),
         target_(card.bf16_tflops > 0) {}
 
-  const Target& target() const override { return target_; }
-  Rates rates(const Config&, std::int64_t) const override { return card_rates(card_); }
+  const program::Target& target() const override { return target_; }
+  fit::Rates rates(const config::Config&, std::int64_t) const override {
+    return fit::card_rates(card_);
+  }
   // Always throws DeviceError.
-  std::unique_ptr<Executor> make_executor(const Program& program, const Plan& plan) const override;
-  const Card* card() const override { return &card_; }
+  std::unique_ptr<backend::Executor> make_executor(const program::Program& program,
+                                                   const plan::Plan& plan) const override;
+  const fit::Card* card() const override { return &card_; }
 
  private:
-  const Card& card_;
+  const fit::Card& card_;
   cuda::CudaTarget target_;
 };
 
-}  // namespace snug
+}  // namespace snug::device

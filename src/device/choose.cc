@@ -2,40 +2,64 @@
 
 #include <fmt/format.h>
 
+#include "backend/cpu/split/amx.h"
+#include "backend/cuda/card.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "config/fields.h"
 #include "config/pretrained.h"
 #include "device/card_device.h"
 #include "device/cpu_device.h"
+#include "device/cuda_device.h"
 
-namespace snug {
+namespace snug::device {
 namespace {
 
 constexpr std::string_view kAssumedCard = "rtx3060";  // the card that most users have
 
-const Card* card_of(LoadedConfig& config) {
-  const Config& values = config.values;
+const fit::Card* card_of(config::LoadedConfig& config) {
+  const config::Config& values = config.values;
   if (!values.card.empty()) {
     if (values.device == "cpu") {
-      throw_config_error(config, "card",
-                         fmt::format("card = '{}' contradicts device = 'cpu'", values.card),
-                         "leave one of the two out");
+      config::throw_config_error(config, "card",
+                                 fmt::format("card = '{}' contradicts device = 'cpu'", values.card),
+                                 "leave one of the two out");
     }
-    return &card_named(values.card);
+    const fit::Card& card = fit::card_named(values.card);
+    if (fit::is_card_of_size(card)) {
+      config.notices.push_back(
+          "of this card only the memory is known: times, CUDA's context and what the driver keeps "
+          "are those of a GeForce RTX 3060");
+    }
+    return &card;
   }
   if (!values.device.starts_with("cuda")) return nullptr;
-  const Card& card = card_named(kAssumedCard);
+  const fit::Card& card = fit::card_named(kAssumedCard);
   config.notices.push_back(fmt::format(
       "no card is named: planned for a {}; --card=NAME plans for yours, `snug cards` lists them",
       card.name));
   return &card;
 }
 
-// The card's own 16-bit type where Snug may choose; a word where the user chose one it has not.
-void settle_dtype(LoadedConfig& config, const Card& card) {
+// The card's own type where Snug may choose; a word where the user chose one it has not.
+void settle_dtype(config::LoadedConfig& config, const fit::Card& card) {
+  const bool may_choose = config::is_derived(config, config::field_of(&config::Config::dtype));
+  if (!fit::has_fast_16bit(card) && config.values.dtype != "float32") {
+    if (may_choose) {
+      config.notices.push_back(fmt::format(
+          "{} has no fast 16-bit arithmetic: planned with float32; --dtype=float16 saves memory, "
+          "not time",
+          card.name));
+      config.values.dtype = "float32";
+      config.derived.erase("dtype");  // as below
+      return;
+    }
+    config.notices.push_back(
+        fmt::format("{} has no fast 16-bit arithmetic: {} saves memory, not time", card.name,
+                    config.values.dtype));
+  }
   if (card.bf16_tflops > 0 || config.values.dtype != "bfloat16") return;
-  if (!is_derived(config, field_of(&Config::dtype))) {
+  if (!may_choose) {
     config.notices.push_back(
         fmt::format("{} has no bfloat16: planned with float16, which takes the same bytes and "
                     "needs loss scaling",
@@ -45,7 +69,8 @@ void settle_dtype(LoadedConfig& config, const Card& card) {
   config.derived.erase("dtype");  // or resolve() would derive it anew, without the card's figures
 }
 
-std::unique_ptr<Device> processor_to_plan(LoadedConfig& config) {
+std::unique_ptr<Device> processor_to_plan(config::LoadedConfig& config) {
+  settle_processor_dtype(config);
   auto device = std::make_unique<CpuDevice>(config.values);
   if (device->budget().usable_bytes > device->available_bytes()) {
     config.notices.push_back(
@@ -57,32 +82,63 @@ std::unique_ptr<Device> processor_to_plan(LoadedConfig& config) {
 
 }  // namespace
 
-std::unique_ptr<Device> device_to_plan(LoadedConfig& config) {
-  const Card* card = card_of(config);
+void settle_processor_dtype(config::LoadedConfig& config) {
+  if (!config.is_set("dtype") ||
+      !config::is_derived(config, config::field_of(&config::Config::dtype)))
+    return;
+  // Without AMX 16-bit operands are widened, which saves memory and no time.
+  const bool tiles = cpu::amx_usable();
+  config.values.dtype = tiles ? "bfloat16" : "float32";
+  config.derived.erase("dtype");  // or resolve() would derive it anew
+  config.notices.push_back(fmt::format(
+      "dtype auto: {}, {}", config.values.dtype,
+      tiles ? "which this processor multiplies fastest (AMX)"
+            : "as fast as any on this processor (no AMX); bfloat16 would halve the activations"));
+}
+
+std::unique_ptr<Device> device_to_plan(config::LoadedConfig& config) {
+  const fit::Card* card = card_of(config);
   if (card == nullptr) return processor_to_plan(config);
   settle_dtype(config, *card);
   return std::make_unique<CardDevice>(*card, config.values);
 }
 
-std::unique_ptr<Device> device_to_run(const Config& config) {
+std::unique_ptr<Device> device_to_run(const config::Config& config) {
   require_runnable(config);
+  if (runs_on_card(config)) return std::make_unique<CudaDevice>(config);
   auto device = std::make_unique<CpuDevice>(config);
   device->limit_to_available();
   return device;
 }
 
-void require_runnable(const Config& config) {
-  if (!config.card.empty()) {
-    throw DeviceError(
-        fmt::format("card = '{}' cannot be trained on: this build has no CUDA backend\n"
-                    "`snug plan` plans for it; to train on the processor leave --card out",
-                    config.card));
+bool runs_on_card(const config::Config& config) {
+  if (config.device == "auto") {
+    // An emulated card is for those who ask for it.
+    return config.card.empty() && cuda::card_device() == "cuda" && cuda::card_count() > 0;
+  }
+  return config.device != "cpu";
+}
+
+void require_runnable(const config::Config& config) {
+  const std::string_view ours = cuda::card_device();
+  if (!config.card.empty() && config.device != "emulated") {
+    throw DeviceError(fmt::format(
+        "card = '{}' cannot be trained on: it names a card to plan for\n"
+        "`snug plan` plans for it; to train leave --card out{}",
+        config.card, ours == "emulated" ? ", or add --device=emulated to look at it run" : ""));
   }
   if (config.device == "cpu" || config.device == "auto") return;
+  if (!ours.empty() && config.device.starts_with(ours)) return;
+  if (config.device == "emulated") {
+    throw DeviceError(
+        "device = 'emulated' cannot be used: this build has no emulator\n"
+        "the release build has one: ./scripts/build");
+  }
   throw DeviceError(
       fmt::format("device = '{}' cannot be used: this build has no CUDA backend\n"
-                  "train on the processor with --device=cpu; `snug plan` needs no device",
+                  "./scripts/build cuda makes one that has; train on the processor with "
+                  "--device=cpu; `snug plan` needs no device",
                   config.device));
 }
 
-}  // namespace snug
+}  // namespace snug::device

@@ -5,11 +5,12 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "backend/cpu/cpu_executor.h"
 #include "plan/run_plan.h"
 
-namespace snug {
+namespace snug::device {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -25,7 +26,7 @@ struct Limits {
   }
 };
 constexpr double kSecondsPerProgram = 0.15;
-constexpr int kMaxRepeats = 20;
+constexpr std::size_t kMaxRepeats = 20, kMinRepeats = 3;
 // Runs of the same program on a shared machine differ by this much (docs/benchmarks.md).
 constexpr double kLow = 0.87, kHigh = 1.15;
 
@@ -36,14 +37,42 @@ struct Sample {
 };
 using Samples = std::array<Sample, 2 * ops::kOpKindCount>;
 
-Sample& sample_of(Samples& samples, const Phase& phase, const Op& op) {
-  const bool in_loop = phase.loop_of(static_cast<std::size_t>(&op - phase.ops.data())) != nullptr;
-  return samples[Rates::index(op.kind(), in_loop)];
+// Others that use the machine only ever add time: the quietest run of a kind of op is the nearest
+// to what it takes. How far the middle run is from it tells how busy the machine is.
+struct Measured {
+  Samples samples;
+  double noise = 1;
+};
+
+double whole_seconds(const Samples& samples) {
+  double seconds = 0;
+  for (const Sample& sample : samples) seconds += sample.seconds;
+  return seconds;
 }
 
-std::unique_ptr<RunPlan> one_block_run(const Config& config, std::int64_t vocab_size,
-                                       const Limits& limits, const cpu::CpuTarget& target) {
-  Config small = config;
+Measured quietest(const std::vector<Samples>& runs) {
+  Measured result{runs.front(), 1};
+  std::vector<double> whole;
+  for (const Samples& run : runs) {
+    whole.push_back(whole_seconds(run));
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      double& seconds = result.samples[i].seconds;
+      seconds = std::min(seconds, run[i].seconds);
+    }
+  }
+  std::sort(whole.begin(), whole.end());
+  if (whole.front() > 0) result.noise = whole[whole.size() / 2] / whole.front();
+  return result;
+}
+
+Sample& sample_of(Samples& samples, const program::Phase& phase, const ops::Op& op) {
+  const bool in_loop = phase.loop_of(static_cast<std::size_t>(&op - phase.ops.data())) != nullptr;
+  return samples[fit::Rates::index(op.kind(), in_loop)];
+}
+
+std::unique_ptr<plan::RunPlan> one_block_run(const config::Config& config, std::int64_t vocab_size,
+                                             const Limits& limits, const cpu::CpuTarget& target) {
+  config::Config small = config;
   const std::int64_t head_width = std::min(config.n_embd / config.n_head, limits.width);
   small.n_layer = 1;
   small.n_head = std::clamp<std::int64_t>(limits.width / head_width, 1, config.n_head);
@@ -54,28 +83,30 @@ std::unique_ptr<RunPlan> one_block_run(const Config& config, std::int64_t vocab_
   small.checkpoint_blocks = 0;
   small.recompute_light = true;
   small.eval_only = false;
-  return plan_training(small, std::min(vocab_size, limits.vocabulary), target);
+  return plan::plan_training(small, std::min(vocab_size, limits.vocabulary), target);
 }
 
 // One iteration, each op's time added to its kind's sample.
-void run_timed(const RunPlan& run, cpu::CpuExecutor& executor, const StepContext& context,
-               Samples& samples) {
-  const Phase* phase = nullptr;
-  const Op* current = nullptr;
+void run_timed(const plan::RunPlan& run, cpu::CpuExecutor& executor,
+               const backend::StepContext& context, Samples& samples) {
+  const program::Phase* phase = nullptr;
+  const ops::Op* current = nullptr;
   Clock::time_point start;
   const auto stop = [&] {
     if (current == nullptr) return;
     const std::chrono::duration<double> taken = Clock::now() - start;
     sample_of(samples, *phase, *current).seconds += taken.count();
   };
-  executor.observe([&](const Phase& of_phase, const Op& op, std::int64_t, std::int64_t) {
-    stop();
-    phase = &of_phase;
-    current = &op;
-    start = Clock::now();
-  });
-  for (const PhaseKind kind :
-       {PhaseKind::kBeginIteration, PhaseKind::kMicroStep, PhaseKind::kUpdate}) {
+  executor.observe(
+      [&](const program::Phase& of_phase, const ops::Op& op, std::int64_t, std::int64_t) {
+        stop();
+        phase = &of_phase;
+        current = &op;
+        start = Clock::now();
+      });
+  for (const program::PhaseKind kind :
+       {program::PhaseKind::kBeginIteration, program::PhaseKind::kMicroStep,
+        program::PhaseKind::kUpdate}) {
     executor.run(run.program.phase(kind), context);
     stop();
     current = nullptr;
@@ -83,12 +114,13 @@ void run_timed(const RunPlan& run, cpu::CpuExecutor& executor, const StepContext
   executor.observe({});
 }
 
-void add_work(const RunPlan& run, Samples& samples) {
-  for (const PhaseKind kind :
-       {PhaseKind::kBeginIteration, PhaseKind::kMicroStep, PhaseKind::kUpdate}) {
-    const Phase& phase = run.program.phase(kind);
+void add_work(const plan::RunPlan& run, Samples& samples) {
+  for (const program::PhaseKind kind :
+       {program::PhaseKind::kBeginIteration, program::PhaseKind::kMicroStep,
+        program::PhaseKind::kUpdate}) {
+    const program::Phase& phase = run.program.phase(kind);
     for (std::size_t o = 0; o < phase.ops.size(); ++o) {
-      const ops::Work work = ops::work_of(phase.ops[o], shapes_of(run.program, phase, o));
+      const ops::Work work = ops::work_of(phase.ops[o], program::shapes_of(run.program, phase, o));
       ops::Work& sum = sample_of(samples, phase, phase.ops[o]).work;
       sum.flops += work.flops;
       sum.bytes += work.bytes;
@@ -97,31 +129,38 @@ void add_work(const RunPlan& run, Samples& samples) {
   }
 }
 
-Samples measure(const RunPlan& run, double dropout) {
+Measured measure(const plan::RunPlan& run, double dropout) {
   cpu::CpuExecutor executor(run.program, run.plan);  // all zeros: token 0 and target 0 everywhere
-  StepContext context;
-  context.sequence_count = run.program.phase(PhaseKind::kMicroStep).batch_size;
+  backend::StepContext context;
+  context.sequence_count = run.program.phase(program::PhaseKind::kMicroStep).batch_size;
   context.dropout = dropout;
   context.beta1 = context.beta2 = 0.9;
   context.update_count = 1;
-  Samples warm_up{}, samples{};
+  Samples warm_up{};
   run_timed(run, executor, context, warm_up);
-  int repeats = 0;
-  for (const Clock::time_point start = Clock::now(); repeats < kMaxRepeats; ++repeats) {
-    if (std::chrono::duration<double>(Clock::now() - start).count() > kSecondsPerProgram) break;
-    run_timed(run, executor, context, samples);
+  std::vector<Samples> runs;
+  const Clock::time_point start = Clock::now();
+  const auto taken = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  while (runs.size() < kMinRepeats || (runs.size() < kMaxRepeats && taken() < kSecondsPerProgram)) {
+    run_timed(run, executor, context, runs.emplace_back());
   }
-  for (Sample& sample : samples) sample.seconds /= std::max(1, repeats);
-  add_work(run, samples);
-  return samples;
+  Measured result = quietest(runs);
+  add_work(run, result.samples);
+  return result;
+}
+
+double& flop_seconds(fit::OpRate& rate, DType precision) {
+  return precision == DType::kBF16  ? rate.flop_seconds_bf16
+         : precision == DType::kF16 ? rate.flop_seconds_f16
+                                    : rate.flop_seconds_f32;
 }
 
 // seconds = starts * start_seconds + work * per_work, through one or two measured points.
-OpRate fit_rate(const Sample& large, const Sample& small) {
+fit::OpRate fit_rate(const Sample& large, const Sample& small, DType precision) {
   const bool products = large.work.flops > 0;
   const double w1 = products ? large.work.flops : large.work.bytes;
   const double w0 = products ? small.work.flops : small.work.bytes;
-  OpRate rate;
+  fit::OpRate rate;
   if (w1 <= 0) return rate;
   double per_work = large.seconds / w1;
   if (w1 > 1.5 * w0 && w0 > 0) {
@@ -133,36 +172,53 @@ OpRate fit_rate(const Sample& large, const Sample& small) {
     }
   }
   if (products) {
-    rate.flop_seconds_f32 = rate.flop_seconds_bf16 = rate.flop_seconds_f16 = per_work;
+    flop_seconds(rate, precision) = per_work;
   } else {
     rate.seconds_per_byte = per_work;
   }
   return rate;
 }
 
-}  // namespace
-
-Rates measure_cpu_rates(const Config& config, std::int64_t vocab_size, const cpu::CpuTarget& target,
-                        std::int64_t available_bytes) {
+// In the config's own precision; of the others nothing is known.
+fit::Rates measure_precision(const config::Config& config, std::int64_t vocab_size,
+                             const cpu::CpuTarget& target, std::int64_t available_bytes) {
   Limits limits;
   auto large = one_block_run(config, vocab_size, limits, target);
   while (large->plan.arena_bytes > available_bytes / 4 && limits.can_shrink()) {
     limits.shrink();
     large = one_block_run(config, vocab_size, limits, target);
   }
-  const Samples of_large = measure(*large, config.dropout);
+  const Measured of_large = measure(*large, config.dropout);
   limits.rows = 1;
   const auto small = one_block_run(config, vocab_size, limits, target);
-  const bool two_points = small->program.phase(PhaseKind::kMicroStep).batch_size <
-                          large->program.phase(PhaseKind::kMicroStep).batch_size;
-  const Samples of_small = two_points ? measure(*small, config.dropout) : of_large;
-  Rates rates;
+  const bool two_points = small->program.phase(program::PhaseKind::kMicroStep).batch_size <
+                          large->program.phase(program::PhaseKind::kMicroStep).batch_size;
+  const Measured of_small = two_points ? measure(*small, config.dropout) : of_large;
+  fit::Rates rates;
   for (std::size_t i = 0; i < rates.by_kind.size(); ++i) {
-    rates.by_kind[i] = fit_rate(of_large[i], of_small[i]);
+    rates.by_kind[i] =
+        fit_rate(of_large.samples[i], of_small.samples[i], compute_dtype_named(config.dtype));
   }
+  rates.noise = of_large.noise;
   rates.low = kLow;
-  rates.high = kHigh;
+  rates.high = kHigh * rates.noise;
   return rates;
 }
 
-}  // namespace snug
+}  // namespace
+
+fit::Rates measure_cpu_rates(const config::Config& config, std::int64_t vocab_size,
+                             const cpu::CpuTarget& target, std::int64_t available_bytes) {
+  fit::Rates rates = measure_precision(config, vocab_size, target, available_bytes);
+  if (compute_dtype_named(config.dtype) != DType::kF32) return rates;
+  // What a fix may change float32 to. Its traffic is taken to have the rates of float32.
+  config::Config other = config;
+  other.dtype = name_of(DType::kBF16);
+  const fit::Rates rounded = measure_precision(other, vocab_size, target, available_bytes);
+  for (std::size_t i = 0; i < rates.by_kind.size(); ++i) {
+    rates.by_kind[i].flop_seconds_bf16 = rounded.by_kind[i].flop_seconds_bf16;
+  }
+  return rates;
+}
+
+}  // namespace snug::device

@@ -5,13 +5,13 @@
 #include "config/config.h"
 #include "fit/rates.h"
 
-namespace snug {
+namespace snug::device {
 
 // Runs a one-block model of `config`'s width (768 at most), context (512 at most) and vocabulary
 // (2048 at most) for about a third of a second, in memory that is given back: at most
 // `available_bytes` / 4, or a few hundred KiB where that is less. With little memory the model is
 // narrower and its context shorter.
-Rates measure_cpu_rates(const Config& config, std::int64_t vocab_size, const cpu::CpuTarget& target,
-                        std::int64_t available_bytes);
+fit::Rates measure_cpu_rates(const config::Config& config, std::int64_t vocab_size,
+                             const cpu::CpuTarget& target, std::int64_t available_bytes);
 
-}  // namespace snug
+}  // namespace snug::device

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "backend/backend.h"
 #include "config/config.h"
@@ -13,32 +14,35 @@
 #include "plan/plan.h"
 #include "program/target.h"
 
-namespace snug {
+namespace snug::device {
 
 class Device {
  public:
-  explicit Device(Budget budget) : budget_(std::move(budget)) {}
+  explicit Device(fit::Budget budget) : budget_(std::move(budget)) {}
   virtual ~Device() = default;
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
   // Lives as long as the device.
-  virtual const Target& target() const = 0;
-  const Budget& budget() const { return budget_; }
+  virtual const program::Target& target() const = 0;
+  const fit::Budget& budget() const { return budget_; }
 
   // For a model of this config: measured, which takes a third of a second, or from figures.
-  virtual Rates rates(const Config& config, std::int64_t vocab_size) const = 0;
+  virtual fit::Rates rates(const config::Config& config, std::int64_t vocab_size) const = 0;
 
   // Takes the plan's memory and binds the program to it; both must outlive the executor. Throws
   // CapacityError when the memory is refused, DeviceError on a device that can only be planned for.
-  virtual std::unique_ptr<Executor> make_executor(const Program& program,
-                                                  const Plan& plan) const = 0;
+  virtual std::unique_ptr<backend::Executor> make_executor(const program::Program& program,
+                                                           const plan::Plan& plan) const = 0;
+
+  // What decides the last bits of a result here, beside the number of threads; "": not known.
+  virtual std::string instruction_set() const { return ""; }
 
   // The card whose figures these are; null: no card.
-  virtual const Card* card() const { return nullptr; }
+  virtual const fit::Card* card() const { return nullptr; }
 
  protected:
-  Budget budget_;
+  fit::Budget budget_;
 };
 
-}  // namespace snug
+}  // namespace snug::device

@@ -10,58 +10,59 @@
 #include "doctor/diagnosis/settings.h"
 #include "doctor/log/reader.h"
 
-namespace snug {
+namespace snug::doctor {
 namespace {
 
 // Nothing in it that is about memory, an error or a run.
-bool says_nothing(const LogSummary& log) {
-  const LogFacts& facts = log.facts;
+bool says_nothing(const log::LogSummary& log) {
+  const log::LogFacts& facts = log.facts;
   return log.events.empty() && facts.settings.empty() && !facts.tokens_per_iteration &&
          !facts.last_iteration && facts.evaluation_count == 0 && facts.cards.empty() &&
          facts.shapes.empty();
 }
 
 // A file, or a key that PyTorch's memory depends on. --color and --card say nothing of the run.
-bool describes_run(const std::vector<std::string>& arguments, const LoadedConfig& config) {
+bool describes_run(const std::vector<std::string>& arguments, const config::LoadedConfig& config) {
   return std::any_of(arguments.begin(), arguments.end(),
                      [](const std::string& word) { return !word.starts_with('-'); }) ||
          std::any_of(config.origins.begin(), config.origins.end(),
-                     [](const auto& set) { return decides_memory(set.first); });
+                     [](const auto& set) { return diagnosis::decides_memory(set.first); });
 }
 
 // A config that nanoGPT itself cannot build is the answer. Values outside of all ranges are left to
 // resolve().
-std::optional<Diagnosis> cannot_be_built(const Config& config) {
-  const auto is_in_range = [&](std::int64_t Config::*key) {
-    return field_of(key).limit.allows(static_cast<double>(config.*key));
+std::optional<diagnosis::Diagnosis> cannot_be_built(const config::Config& config) {
+  const auto is_in_range = [&](std::int64_t config::Config::*key) {
+    return config::field_of(key).limit.allows(static_cast<double>(config.*key));
   };
-  if (!is_in_range(&Config::n_embd) || !is_in_range(&Config::n_head)) return std::nullopt;
-  const std::optional<Note> note = heads_note(config.n_embd, config.n_head);
+  if (!is_in_range(&config::Config::n_embd) || !is_in_range(&config::Config::n_head))
+    return std::nullopt;
+  const std::optional<diagnosis::Note> note = diagnosis::heads_note(config.n_embd, config.n_head);
   if (!note) return std::nullopt;
-  Diagnosis diagnosis;
-  diagnosis.cause = Cause::kNotMemory;
+  diagnosis::Diagnosis diagnosis;
+  diagnosis.cause = diagnosis::Cause::kNotMemory;
   diagnosis.cause_confidence = 1;
   diagnosis.notes = {*note};
   return diagnosis;
 }
 
 // nanoGPT takes float16 by itself where the card has no bfloat16.
-void use_dtype_of(const Card& card, LoadedConfig& config) {
+void use_dtype_of(const fit::Card& card, config::LoadedConfig& config) {
   if (card.bf16_tflops > 0 || config.is_set("dtype")) return;
   config.values.dtype = "float16";
 }
 
-void limit_layers(std::int64_t max_layers, Config& config) {
+void limit_layers(std::int64_t max_layers, config::Config& config) {
   if (max_layers == 0) return;
   config.n_layer = std::min(config.n_layer, max_layers);
   config.checkpoint_blocks = std::min(config.checkpoint_blocks, config.n_layer);
 }
 
-const Card* card_of(const DoctorCase& c) {
-  if (!c.config.values.card.empty()) return &card_named(c.config.values.card);
+const fit::Card* card_of(const DoctorCase& c) {
+  if (!c.config.values.card.empty()) return &fit::card_named(c.config.values.card);
   if (!c.log) return nullptr;
-  for (const LogCard& card : c.log->facts.cards) {
-    if (const Card* known = find_card(card.name)) return known;
+  for (const log::LogCard& card : c.log->facts.cards) {
+    if (const fit::Card* known = fit::find_card(card.name)) return known;
   }
   return nullptr;
 }
@@ -71,28 +72,34 @@ std::int64_t card_bytes_of(const DoctorCase& c) {
     return *c.diagnosis->capacity_bytes - c.diagnosis->others_bytes.value_or(0);
   }
   if (c.card == nullptr) return 0;
-  return c.card->reported_mib * kMiB - display_bytes(*c.card);
+  return c.card->reported_mib * kMiB - fit::display_bytes(*c.card);
 }
 
 // The config follows: fixes and --write start from the run that failed.
-void take_run(DoctorCase& c, TorchMemory memory) {
+void take_run(DoctorCase& c, torch::TorchMemory memory) {
   c.config.values.compile = memory.run.compiled;
   c.memory = std::move(memory);
 }
 
 void model_run(DoctorCase& c, const CaseInputs& inputs) {
   if (c.config.values.device == "auto") c.config.values.device = "cuda";  // nanoGPT's default
-  resolve(c.config);
+  config::resolve(c.config);
   limit_layers(inputs.max_layers, c.config.values);
   if (c.card != nullptr) use_dtype_of(*c.card, c.config);
   c.vocab_size = inputs.vocabulary_of(c.config.values);
-  TorchRun run = torch_run_of(c.config.values, c.vocab_size, c.log ? &*c.log : nullptr);
-  if (inputs.older_pytorch) run.version = TorchVersion::kOlder;
-  take_run(c, torch_memory(run));
+  torch::TorchRun run =
+      diagnosis::torch_run_of(c.config.values, c.vocab_size, c.log ? &*c.log : nullptr);
+  if (c.card != nullptr) {  // as the plan of Snug has it: one limit for one card
+    const fit::ContextRange context = fit::cuda_context(*c.card);
+    run.context = {context.low_bytes, context.high_bytes};
+  }
+  if (inputs.older_pytorch) run.version = torch::TorchVersion::kOlder;
+  take_run(c, torch::torch_memory(run));
 }
 
-void diagnose_failure(DoctorCase& c, const std::vector<Note>& of_settings) {
-  LogDiagnosis found = diagnose(*c.log, c.memory ? &*c.memory : nullptr, c.card);
+void diagnose_failure(DoctorCase& c, const std::vector<diagnosis::Note>& of_settings) {
+  diagnosis::LogDiagnosis found =
+      diagnosis::diagnose(*c.log, c.memory ? &*c.memory : nullptr, c.card);
   c.diagnosis = std::move(found.diagnosis);
   if (!c.memory) return;
   auto& notes = c.diagnosis->notes;
@@ -101,10 +108,11 @@ void diagnose_failure(DoctorCase& c, const std::vector<Note>& of_settings) {
 }
 
 // Nothing has failed, or not yet: what the model says, with what the log shows of the run.
-Diagnosis prediction_of(const DoctorCase& c, const std::vector<Note>& of_settings) {
-  Diagnosis prediction = predict(*c.memory, c.card);
+diagnosis::Diagnosis prediction_of(const DoctorCase& c,
+                                   const std::vector<diagnosis::Note>& of_settings) {
+  diagnosis::Diagnosis prediction = diagnosis::predict(*c.memory, c.card);
   if (!c.log) return prediction;
-  std::vector<Note> notes{{NoteId::kNoFailureInLog, {}}};
+  std::vector<diagnosis::Note> notes{{diagnosis::NoteId::kNoFailureInLog, {}}};
   notes.insert(notes.end(), of_settings.begin(), of_settings.end());
   prediction.notes.insert(prediction.notes.begin(), notes.begin(), notes.end());
   return prediction;
@@ -112,20 +120,21 @@ Diagnosis prediction_of(const DoctorCase& c, const std::vector<Note>& of_setting
 
 }  // namespace
 
-std::int64_t known_vocabulary(const Config& config) {
+std::int64_t known_vocabulary(const config::Config& config) {
   constexpr std::int64_t kShakespeareCharacters = 65;
   if (config.vocab_size > 0) return config.vocab_size;
-  return config.dataset == "shakespeare_char" ? kShakespeareCharacters : kPaddedGpt2Vocabulary;
+  return config.dataset == "shakespeare_char" ? kShakespeareCharacters
+                                              : config::kPaddedGpt2Vocabulary;
 }
 
 DoctorCase examine(CaseInputs inputs) {
   DoctorCase c;
   c.log = std::move(inputs.log);
-  if (c.log && says_nothing(*c.log)) throw LogError(LogProblem::kSaysNothing, *c.log);
-  c.config = read_config(Command::kPlan, inputs.config);
+  if (c.log && says_nothing(*c.log)) throw log::LogError(log::LogProblem::kSaysNothing, *c.log);
+  c.config = config::read_config(config::Command::kPlan, inputs.config);
   const bool is_given = describes_run(inputs.config, c.config);
-  LogSettingsTaken taken;
-  if (c.log) taken = take_settings_from_log(*c.log, c.config);
+  diagnosis::LogSettingsTaken taken;
+  if (c.log) taken = diagnosis::take_settings_from_log(*c.log, c.config);
   c.card = card_of(c);
   const bool has_run = is_given || taken.describes_run || !c.log;
   if (has_run && inputs.depth >= CaseDepth::kModel) {
@@ -134,15 +143,16 @@ DoctorCase examine(CaseInputs inputs) {
     model_run(c, inputs);
   }
   const bool has_failed = c.log && !c.log->events.empty();
-  if (c.log && !has_failed && !c.memory) throw LogError(LogProblem::kShowsNoFailure, *c.log);
+  if (c.log && !has_failed && !c.memory)
+    throw log::LogError(log::LogProblem::kShowsNoFailure, *c.log);
   if (has_failed) diagnose_failure(c, taken.notes);
   if (!has_failed && c.memory && (c.log || c.card)) c.prediction = prediction_of(c, taken.notes);
   c.card_bytes = card_bytes_of(c);
   if (c.memory && inputs.depth >= CaseDepth::kFixes) {
-    c.fixes = torch_fixes(c.config, c.memory->run, c.card_bytes, c.card,
-                          c.diagnosis ? &*c.diagnosis : nullptr);
+    c.fixes = fixes::torch_fixes(c.config, c.memory->run, c.card_bytes, c.card,
+                                 c.diagnosis ? &*c.diagnosis : nullptr);
   }
   return c;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor

@@ -15,7 +15,7 @@
 #include "doctor/torch/memory.h"
 #include "fit/cards.h"
 
-namespace snug {
+namespace snug::doctor {
 
 // How far a case is examined. Each step takes some ten times as long as the one before.
 enum class CaseDepth : std::uint8_t {
@@ -26,35 +26,36 @@ enum class CaseDepth : std::uint8_t {
 
 // The vocabulary's size as far as it is known without the data set's files: what the config says,
 // that of nanoGPT's own data sets, else GPT-2's.
-std::int64_t known_vocabulary(const Config& config);
+std::int64_t known_vocabulary(const config::Config& config);
 
 struct CaseInputs {
-  std::optional<LogSummary> log;
+  std::optional<log::LogSummary> log;
   std::vector<std::string> config;  // config files and --key=value, as `plan` takes them
   bool older_pytorch = false;
   // The vocabulary's size of a resolved config; one that looks into the data set is the caller's.
-  std::function<std::int64_t(const Config&)> vocabulary_of = known_vocabulary;
+  std::function<std::int64_t(const config::Config&)> vocabulary_of = known_vocabulary;
   CaseDepth depth = CaseDepth::kFixes;
   std::int64_t max_layers = 0;  // of the run that is modelled; 0: all that it has
 };
 
 struct DoctorCase {
-  std::optional<LogSummary> log;
-  LoadedConfig config;  // with what the log shows
+  std::optional<log::LogSummary> log;
+  config::LoadedConfig config;  // with what the log shows
   std::int64_t vocab_size = 0;
-  const Card* card = nullptr;
+  const fit::Card* card = nullptr;
   // The memory of the run that goes with the message; nothing: no config was given, and the log
   // shows none.
-  std::optional<TorchMemory> memory;
-  std::optional<Diagnosis> diagnosis;
-  std::optional<Diagnosis> prediction;  // without a failure: on a named card, or beside a log
+  std::optional<torch::TorchMemory> memory;
+  std::optional<diagnosis::Diagnosis> diagnosis;
+  std::optional<diagnosis::Diagnosis>
+      prediction;  // without a failure: on a named card, or beside a log
   // What the card can give to one process, context included; 0: unknown.
   std::int64_t card_bytes = 0;
-  std::optional<Fixes> fixes;
+  std::optional<fit::Fixes> fixes;
 };
 
 // Throws LogError for a log that says nothing, or shows no failure where there is no config either;
 // ConfigError for a config that no run can have.
 DoctorCase examine(CaseInputs inputs);
 
-}  // namespace snug
+}  // namespace snug::doctor

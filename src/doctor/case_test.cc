@@ -6,36 +6,36 @@
 #include "doctor/diagnosis/for_test.h"
 #include "doctor/log/reader.h"
 
-namespace snug {
+namespace snug::doctor {
 namespace {
 
 CaseInputs inputs_of(std::string_view log, std::vector<std::string> config) {
   CaseInputs inputs;
-  if (!log.empty()) inputs.log = read_text(log);
+  if (!log.empty()) inputs.log = log::read_text(log);
   inputs.config = std::move(config);
   return inputs;
 }
 
-LogProblem problem_of(CaseInputs inputs) {
+log::LogProblem problem_of(CaseInputs inputs) {
   try {
     examine(std::move(inputs));
-  } catch (const LogError& error) {
+  } catch (const log::LogError& error) {
     return error.problem;
   }
   ADD_FAILURE() << "examined";
-  return LogProblem::kMissing;
+  return log::LogProblem::kMissing;
 }
 
 std::string batch_of_64() {
-  return new_message("6.14 GiB", "11.69 GiB", "2.68 GiB", own_use("7.04 GiB"), "6.78 GiB",
-                     "31.42 MiB");
+  return diagnosis::new_message("6.14 GiB", "11.69 GiB", "2.68 GiB", diagnosis::own_use("7.04 GiB"),
+                                "6.78 GiB", "31.42 MiB");
 }
 
 TEST(DoctorCase, LogsThatGiveNoAnswer) {
-  EXPECT_EQ(problem_of(inputs_of("hello\n", {})), LogProblem::kSaysNothing);
+  EXPECT_EQ(problem_of(inputs_of("hello\n", {})), log::LogProblem::kSaysNothing);
   EXPECT_EQ(problem_of(inputs_of("iter 5: loss 2.31, time 9.50ms\n", {})),
-            LogProblem::kShowsNoFailure);
-  EXPECT_THROW(read_log_file("/nowhere/log.txt"), LogError);
+            log::LogProblem::kShowsNoFailure);
+  EXPECT_THROW(log::read_log_file("/nowhere/log.txt"), log::LogError);
 }
 
 // The message goes with a compiled run: model, config and fixes follow.
@@ -66,10 +66,10 @@ TEST(DoctorCase, DepthAndLayersAreLimited) {
 TEST(DoctorCase, TheVocabularyIsTheCallers) {
   CaseInputs inputs = inputs_of("", {"--n_layer=1", "--card=rtx3060"});
   inputs.depth = CaseDepth::kModel;
-  inputs.vocabulary_of = [](const Config&) { return std::int64_t{1000}; };
+  inputs.vocabulary_of = [](const config::Config&) { return std::int64_t{1000}; };
   EXPECT_EQ(examine(std::move(inputs)).memory->run.vocab_size, 1000);
-  Config config;
-  EXPECT_EQ(known_vocabulary(config), kPaddedGpt2Vocabulary);
+  config::Config config;
+  EXPECT_EQ(known_vocabulary(config), config::kPaddedGpt2Vocabulary);
   config.dataset = "shakespeare_char";
   EXPECT_EQ(known_vocabulary(config), 65);
   config.vocab_size = 128;
@@ -77,4 +77,4 @@ TEST(DoctorCase, TheVocabularyIsTheCallers) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor

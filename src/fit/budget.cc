@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 // "10%" of `whole`, or an amount of its own.
@@ -21,6 +21,7 @@ std::int64_t share_or_bytes(const std::string& text, std::int64_t whole, const c
 }
 
 void leave_headroom(Budget& budget, const std::string& headroom) {
+  if (headroom == "auto") return;
   budget.headroom_bytes = share_or_bytes(headroom, budget.usable_bytes, "headroom");
   if (budget.headroom_bytes > budget.usable_bytes) {
     throw ConfigError(
@@ -51,6 +52,12 @@ Budget card_budget(const Card& card, const std::string& memory_budget,
   budget.usable_bytes = std::min(wanted, available);
   if (wanted < available) budget.context = {};  // what is left beside it holds the context
   leave_headroom(budget, headroom);
+  if (headroom == "auto" && memory_budget == "auto") {
+    budget.headroom_is_default = true;
+    budget.headroom_bytes =
+        static_cast<std::int64_t>(static_cast<double>(budget.usable_bytes) * kDefaultCardHeadroom);
+    budget.usable_bytes -= budget.headroom_bytes;
+  }
   return budget;
 }
 
@@ -63,10 +70,11 @@ Budget plain_budget(std::int64_t bytes, BudgetSource source, const std::string& 
 }
 
 Verdict verdict_of(std::int64_t total_bytes, const Budget& budget) {
-  if (total_bytes > budget.usable_bytes) return Verdict::kDoesNotFit;
-  const auto spare = static_cast<double>(budget.usable_bytes - total_bytes);
-  return spare < kTightShare * static_cast<double>(budget.usable_bytes) ? Verdict::kBarelyFits
-                                                                        : Verdict::kFits;
+  const std::int64_t limit = budget.limit_bytes();
+  if (total_bytes > limit) return Verdict::kDoesNotFit;
+  const bool is_tight =
+      static_cast<double>(limit - total_bytes) < kTightShare * static_cast<double>(limit);
+  return is_tight || total_bytes > budget.usable_bytes ? Verdict::kBarelyFits : Verdict::kFits;
 }
 
-}  // namespace snug
+}  // namespace snug::fit

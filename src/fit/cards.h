@@ -6,12 +6,13 @@
 #include <span>
 #include <string_view>
 
-namespace snug {
+namespace snug::fit {
 
 struct Card {
-  std::string_view key;     // "rtx3060": lower case, no blanks; a variant ends in "-8gb" or "-sxm"
-  std::string_view name;    // "GeForce RTX 3060"
-  std::int64_t memory_mib;  // as sold: 12288
+  std::string_view
+      key;  // "rtx3060": lower case, no blanks; a variant ends in "-8gb", "-sxm", "-laptop"
+  std::string_view name;      // "GeForce RTX 3060"
+  std::int64_t memory_mib;    // as sold: 12288
   std::int64_t reported_mib;  // total that the driver tells programs on Linux; at most memory_mib
   // Dense arithmetic that accumulates in fp32, in 1e12 operations per second. GeForce cards do it
   // on tensor cores at half the rate that is advertised, which accumulates in fp16.
@@ -28,11 +29,19 @@ std::span<const Card> all_cards();
 
 // The card that people or the driver call so, in any case and with or without blanks, dashes,
 // "NVIDIA", "GeForce", "RTX" and its memory: "RTX 3060 12GB", "3060", "A100-SXM4-80GB". A name
-// without memory is the variant whose key has none. nullptr: no card, or several, as of "A100".
+// without memory is the variant whose key has none. An amount alone, "12GiB", is a card of which
+// no more is known: see is_card_of_size(). nullptr: no card, or several, as of "A100". Cards live
+// as long as the program.
 const Card* find_card(std::string_view text);
 
 // The same, or a ConfigError that suggests the nearest.
 const Card& card_named(std::string_view text);
+
+// A card by its memory alone; its rates are those of an RTX 3060.
+bool is_card_of_size(const Card& card);
+
+// 16-bit arithmetic that is faster than float32: cards with tensor cores have it.
+inline bool has_fast_16bit(const Card& card) { return card.fp16_tflops > 1.5 * card.fp32_tflops; }
 
 struct ContextRange {
   std::int64_t low_bytes, high_bytes;
@@ -44,4 +53,4 @@ ContextRange cuda_context(const Card& card);
 // What a display holds of a desktop card; 0 of the others.
 std::int64_t display_bytes(const Card& card);
 
-}  // namespace snug
+}  // namespace snug::fit

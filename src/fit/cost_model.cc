@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <tuple>
 
-namespace snug {
+namespace snug::fit {
 
-Fix FixMaker::make(FixKind kind, Effect effect, const Config& after, const Cost& cost) const {
+Fix FixMaker::make(FixKind kind, Effect effect, const config::Config& after,
+                   const Cost& cost) const {
   const ByteRange& now = model_.now().need;
   Fix fix;
   fix.kind = kind;
@@ -13,7 +14,7 @@ Fix FixMaker::make(FixKind kind, Effect effect, const Config& after, const Cost&
   fix.changes = model_.changes(after);
   fix.needs_edit = model_.needs_edit(after);
   fix.config = after;
-  fix.effective_batch = effective_batch_of(after);
+  fix.effective_batch = config::effective_batch_of(after);
   fix.need = cost.need;
   fix.time_ratio = cost.time_ratio;
   fix.parameters = cost.parameters;
@@ -28,11 +29,11 @@ Fix FixMaker::make(FixKind kind, Effect effect, const Config& after, const Cost&
 void rank_fixes(std::vector<Fix>& fixes, const CostModel& model) {
   const auto place = [&](const Fix& fix) {
     const Preference preference = model.preference(fix);
-    return std::make_tuple(!fix.asked_for, preference.tier, !fix.fits, fix.needs_edit,
+    return std::make_tuple(!fix.asked_for, !fix.fits, preference.tier, fix.needs_edit,
                            preference.first, preference.second);
   };
   std::stable_sort(fixes.begin(), fixes.end(),
                    [&](const Fix& a, const Fix& b) { return place(a) < place(b); });
 }
 
-}  // namespace snug
+}  // namespace snug::fit

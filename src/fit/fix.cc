@@ -1,6 +1,6 @@
 #include "fit/fix.h"
 
-namespace snug {
+namespace snug::fit {
 
 std::string_view name_of(Effect effect) noexcept {
   switch (effect) {
@@ -18,6 +18,12 @@ std::string_view name_of(Effect effect) noexcept {
       return "shorter_context";
     case Effect::kSmallerModel:
       return "smaller_model";
+    case Effect::kMoreSequences:
+      return "more_sequences";
+    case Effect::kLongerContext:
+      return "longer_context";
+    case Effect::kLargerModel:
+      return "larger_model";
   }
   return "";
 }
@@ -64,8 +70,16 @@ std::string_view name_of(FixKind kind) noexcept {
       return "combination";
     case FixKind::kSmallest:
       return "smallest";
+    case FixKind::kLessRecomputing:
+      return "less_recomputing";
+    case FixKind::kLargerBatch:
+      return "larger_batch";
+    case FixKind::kLongerContext:
+      return "longer_context";
+    case FixKind::kMoreLayers:
+      return "more_layers";
   }
   return "";
 }
 
-}  // namespace snug
+}  // namespace snug::fit

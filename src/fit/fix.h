@@ -12,7 +12,7 @@
 #include "config/config.h"
 #include "program/program.h"
 
-namespace snug {
+namespace snug::fit {
 
 // What a fix does to the trained weights, the mildest first.
 enum class Effect : std::uint8_t {
@@ -23,8 +23,11 @@ enum class Effect : std::uint8_t {
   kFewerSequences,
   kShorterContext,
   kSmallerModel,
+  kMoreSequences,  // what spare memory buys, as below
+  kLongerContext,
+  kLargerModel,
 };
-constexpr int kEffectCount = static_cast<int>(Effect::kSmallerModel) + 1;
+constexpr int kEffectCount = static_cast<int>(Effect::kLargerModel) + 1;
 std::string_view name_of(Effect effect) noexcept;  // "same", as in JSON
 
 // What is changed. In this order, unless their effects or needs differ, fixes for PyTorch are
@@ -42,7 +45,7 @@ enum class FixKind : std::uint8_t {
   kShorterContext,
   kFewerLayers,
   kNarrower,
-  kSmallerPretrained,  // PyTorch: another of OpenAI's models in init_from
+  kSmallerPretrained,  // another of OpenAI's models in init_from
   kOnProcessor,        // PyTorch: device='cpu'
   kRecomputeLight,     // Snug, as all below: norm outputs and GELU kept or made again
   kLossChunk,          // fewer rows of logits at once
@@ -50,8 +53,12 @@ enum class FixKind : std::uint8_t {
   kOptimizer16,        // AdamW's moments in bfloat16
   kCombination,        // what the search found: any of the keys that keep the effective batch
   kSmallest,           // the setting with the fewest bytes at the same result
+  kLessRecomputing,    // spare memory, as below: less is computed again in backward
+  kLargerBatch,
+  kLongerContext,
+  kMoreLayers,
 };
-constexpr int kFixKindCount = static_cast<int>(FixKind::kSmallest) + 1;
+constexpr int kFixKindCount = static_cast<int>(FixKind::kMoreLayers) + 1;
 std::string_view name_of(FixKind kind) noexcept;  // "split", as in JSON
 
 struct Fix {
@@ -60,9 +67,9 @@ struct Fix {
   bool asked_for = false;    // the cause of a failure itself asks for it
   bool on_smallest = false;  // made on top of the smallest setting, not of the config as it is
   // Keys to set, against the config as it is. Their values are those of `config`.
-  std::vector<Change> changes;
+  std::vector<config::Change> changes;
   bool needs_edit = false;  // PyTorch: nanoGPT has no key for all of it
-  Config config;            // after the fix, with what takes an edit too
+  config::Config config;    // after the fix, with what takes an edit too
   std::int64_t effective_batch = 0;
   ByteRange need;  // of the device; exact: both ends are equal; both 0: the device is not concerned
   std::int64_t saved_bytes = 0;  // of the middle, against the config as it is; may be negative
@@ -85,15 +92,18 @@ struct LargestPart {
 };
 
 struct Fixes {
-  Config before;            // the config as it is
+  config::Config before;    // the config as it is
   bool fits_as_is = false;  // by the need's upper end
+  // Snug: it does not by the budget, but by the device, within the headroom that nobody asked for.
+  bool barely_as_is = false;
   // What to take. Snug: see find_fixes(); PyTorch: see torch_fixes().
   std::optional<Fix> chosen;
   // What leaves the most room at the same result. Snug: always there, fitting or not.
   std::optional<Fix> safest;
-  LargestPart safest_largest;            // Snug: of what `safest` needs
-  std::vector<Fix> ranked;               // the best first
+  LargestPart safest_largest;  // Snug: of what `safest` needs
+  std::vector<Fix> ranked;     // the best first
+  std::vector<Fix> spare;  // Snug, where it fits: what the memory that is left could be used for
   std::optional<std::size_t> chosen_at;  // Snug: in `ranked`
 };
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -5,36 +5,39 @@
 #include "fit/fix_list.h"
 #include "fit/plan_cost.h"
 #include "fit/search.h"
+#include "fit/spare.h"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 // The fastest that fits: with the result kept if that is possible at all, else with AdamW's state
 // and then the arithmetic in 16 bits.
-std::optional<Found> find_best(Search& search, const Planner& planner, const LoadedConfig& loaded,
-                               const Grid& grid, std::int64_t budget_bytes) {
+std::optional<Found> find_best(Search& search, const Planner& planner,
+                               const config::LoadedConfig& loaded, const Grid& grid,
+                               std::int64_t budget_bytes) {
   if (auto found = search.fastest(budget_bytes)) return found;
-  for (const Config& rounded : rounded_configs(planner, loaded)) {
+  for (const config::Config& rounded : rounded_configs(planner, loaded)) {
     if (auto found = Search(planner, rounded, grid).fastest(budget_bytes)) return found;
   }
   return std::nullopt;
 }
 
 // At the peak.
-LargestPart largest_part(const RunPlan& run) {
-  const RoleBytes& roles = run.plan.steps[run.plan.peak_step].by_role;
+LargestPart largest_part(const plan::RunPlan& run) {
+  const plan::RoleBytes& roles = run.plan.steps[run.plan.peak_step].by_role;
   const auto largest = std::max_element(roles.begin(), roles.end());
   if (run.overhead_bytes > *largest) return {std::nullopt, run.overhead_bytes};
   return {static_cast<Role>(largest - roles.begin()), *largest};
 }
 
 bool same_settings(const Fix& a, const Fix& b) {
-  return std::equal(
-      a.changes.begin(), a.changes.end(), b.changes.begin(), b.changes.end(),
-      [](const Change& x, const Change& y) { return x.key == y.key && x.after == y.after; });
+  return std::equal(a.changes.begin(), a.changes.end(), b.changes.begin(), b.changes.end(),
+                    [](const config::Change& x, const config::Change& y) {
+                      return x.key == y.key && x.after == y.after;
+                    });
 }
 
-bool rounds_otherwise(const Config& before, const Config& after) {
+bool rounds_otherwise(const config::Config& before, const config::Config& after) {
   return before.optimizer_dtype != after.optimizer_dtype || before.dtype != after.dtype;
 }
 
@@ -45,35 +48,43 @@ std::vector<Fix> fixes_of_smallest(const FixMaker& maker, const Planner& planner
   std::erase_if(fixes, [](const Fix& f) { return f.effect == Effect::kSame; });
   for (Fix& fix : fixes) fix.on_smallest = true;
   fixes.push_back(safest);
+  std::vector<Fix> others;  // a smaller model may fit without all of that
+  add_smaller_pretrained(others, maker, maker.before());
+  std::erase_if(others, [](const Fix& f) { return !f.fits; });
+  fixes.insert(fixes.end(), others.begin(), others.end());
   return fixes;
 }
 
-// In place of the row with the same settings, if there is one: first of its effect.
+// What measured rates cannot tell apart is no reason either.
+double worth_changing(const Planner& planner) {
+  return std::min(0.9, std::max(kWorthChanging, planner.rates().noise - 1));
+}
+
+// In place of the row with the same settings, if there is one.
 void insert_chosen(Fixes& fixes) {
   std::erase_if(fixes.ranked, [&](const Fix& f) { return same_settings(f, *fixes.chosen); });
-  const auto place = std::find_if(fixes.ranked.begin(), fixes.ranked.end(),
-                                  [&](const Fix& f) { return f.effect >= fixes.chosen->effect; });
-  fixes.chosen_at = static_cast<std::size_t>(place - fixes.ranked.begin());
-  fixes.ranked.insert(place, *fixes.chosen);
+  fixes.ranked.insert(fixes.ranked.begin(), *fixes.chosen);
+  fixes.chosen_at = 0;
 }
 
 }  // namespace
 
-Fixes find_fixes(const Planner& planner, const LoadedConfig& loaded, const Budget& budget) {
+Fixes find_fixes(const Planner& planner, const config::LoadedConfig& loaded, const Budget& budget) {
   const PlanCost model(planner, loaded);
   const FixMaker maker(model, loaded, budget.usable_bytes);
-  const Config& config = loaded.values;
+  const config::Config& config = loaded.values;
   const Grid grid = full_grid(config, planner);
   Search search(planner, config, grid);
   Fixes fixes;
   fixes.before = config;
   fixes.fits_as_is = maker.fits_now();
+  fixes.barely_as_is = !fixes.fits_as_is && model.now().need.high_bytes <= budget.limit_bytes();
   fixes.safest = maker.make(FixKind::kSmallest, Effect::kSame, search.smallest().config);
   fixes.safest_largest = largest_part(*planner.plan(fixes.safest->config));
   const auto best = find_best(search, planner, loaded, grid, budget.usable_bytes);
   const bool faster =
       best && !config.safest &&
-      best->iteration_seconds < model.iteration_seconds_now() * (1 - kWorthChanging);
+      best->iteration_seconds < model.iteration_seconds_now() * (1 - worth_changing(planner));
   if (best && (!fixes.fits_as_is || faster)) {
     const bool rounded = rounds_otherwise(config, best->config);
     fixes.chosen = maker.make(FixKind::kCombination, rounded ? Effect::kRounding : Effect::kSame,
@@ -84,12 +95,13 @@ Fixes find_fixes(const Planner& planner, const LoadedConfig& loaded, const Budge
                              : single_fixes(maker, planner, config, grid);
   rank_fixes(fixes.ranked, model);
   if (fixes.chosen) insert_chosen(fixes);
+  if (fixes.fits_as_is && !config.eval_only) fixes.spare = spare_uses(maker, planner);
   return fixes;
 }
 
-std::optional<Fix> fix_to_apply(const Fixes& fixes, const Config& config) {
+std::optional<Fix> fix_to_apply(const Fixes& fixes, const config::Config& config) {
   if (config.safest && (fixes.safest->fits || !fixes.chosen)) return fixes.safest;
   return fixes.chosen;
 }
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -8,7 +8,7 @@
 #include "fit/fix.h"
 #include "fit/planner.h"
 
-namespace snug {
+namespace snug::fit {
 
 // A setting that fits is not changed for less than this share of its time.
 constexpr double kWorthChanging = 0.05;
@@ -19,12 +19,14 @@ constexpr double kWorthChanging = 0.05;
 //   fits and keeps the effective batch; nothing when the config as it is is that setting (or within
 //   kWorthChanging of it), or when nothing fits.
 // - `safest`: the fewest bytes at the same result.
-// - `ranked`: by effect, the mildest first; of one effect `chosen`, then the fitting ones, then by
+// - `ranked`: `chosen`, the fitting ones, then the others, each by effect, the mildest first, then
+// by
 //   time. Where nothing fits, on top of `safest`.
-Fixes find_fixes(const Planner& planner, const LoadedConfig& loaded, const Budget& budget);
+// - `spare`: see spare_uses().
+Fixes find_fixes(const Planner& planner, const config::LoadedConfig& loaded, const Budget& budget);
 
 // What `--fit` would run: chosen, or nothing when nothing fits or nothing has to change. With
 // config.safest: safest if it fits, else chosen, and if nothing fits safest all the same.
-std::optional<Fix> fix_to_apply(const Fixes& fixes, const Config& config);
+std::optional<Fix> fix_to_apply(const Fixes& fixes, const config::Config& config);
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "fit/fit_testing.h"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 constexpr std::int64_t kVocabulary = 101;
@@ -23,9 +23,9 @@ class FixList : public testing::Test {
     return find_fixes(planner_, loaded_, budget_);
   }
   // The config that someone gets who sets the changes by hand.
-  Config by_hand(const Fix& fix) const {
+  config::Config by_hand(const Fix& fix) const {
     std::vector<std::string> arguments;
-    for (const Change& change : fix.changes) {
+    for (const config::Change& change : fix.changes) {
       std::string value = change.after;
       std::erase(value, '\'');
       arguments.push_back("--" + change.key + "=" + value);
@@ -54,7 +54,7 @@ class FixList : public testing::Test {
   std::vector<std::string> given_;
   PretendTarget target_;
   Planner planner_{target_, kVocabulary, pretend_rates()};
-  LoadedConfig loaded_;
+  config::LoadedConfig loaded_;
   Budget budget_;
   std::int64_t total_ = 0;
 };
@@ -71,8 +71,9 @@ TEST_F(FixList, RowsAreWhatTheirChangesGive) {
       const Fixes fixes = at(share, given);
       ASSERT_GT(fixes.ranked.size(), 5u);
       for (const Fix& fix : fixes.ranked) {
-        const Config typed = by_hand(fix);
-        EXPECT_EQ(config_to_json(typed), config_to_json(fix.config)) << name_of(fix.kind);
+        const config::Config typed = by_hand(fix);
+        EXPECT_EQ(config::config_to_json(typed), config::config_to_json(fix.config))
+            << name_of(fix.kind);
         EXPECT_EQ(fix.total_bytes(), planner_.plan(typed)->total_bytes()) << name_of(fix.kind);
         EXPECT_EQ(fix.saved_bytes, total_ - fix.total_bytes()) << name_of(fix.kind);
         EXPECT_EQ(fix.fits, fix.total_bytes() <= budget_.usable_bytes) << name_of(fix.kind);
@@ -88,9 +89,12 @@ TEST_F(FixList, SameResultComesFirstAndHoldsTheEffectiveBatch) {
   EXPECT_TRUE(fixes.chosen->fits);
   EXPECT_TRUE(fixes.chosen->same_result());
   EXPECT_EQ(fixes.chosen_at, 0u);
-  EXPECT_EQ(config_to_json(fixes.ranked.front().config), config_to_json(fixes.chosen->config));
-  bool others = false;
+  EXPECT_EQ(config::config_to_json(fixes.ranked.front().config),
+            config::config_to_json(fixes.chosen->config));
+  bool others = false, fitting = true;
   for (const Fix& fix : fixes.ranked) {
+    if (fitting && !fix.fits) others = fitting = false;  // then the same again
+    EXPECT_EQ(fix.fits, fitting) << "what fits comes first: " << name_of(fix.kind);
     if (!fix.same_result()) others = true;
     EXPECT_FALSE(others && fix.same_result()) << name_of(fix.kind);
     if (!fix.same_result()) continue;
@@ -140,12 +144,9 @@ TEST_F(FixList, RoundsOnlyWhenNothingElseFits) {
   EXPECT_EQ(fixes.chosen->effect, Effect::kRounding);
   EXPECT_EQ(fixes.chosen->config.optimizer_dtype, "bfloat16");
   EXPECT_EQ(fixes.chosen->effective_batch, 24);
-  // What keeps the result comes first, fitting or not.
-  ASSERT_GT(fixes.chosen_at.value_or(0), 0u);
-  for (std::size_t i = 0; i < *fixes.chosen_at; ++i) {
-    EXPECT_TRUE(fixes.ranked[i].same_result()) << name_of(fixes.ranked[i].kind);
-  }
-  EXPECT_EQ(fixes.ranked[*fixes.chosen_at].total_bytes(), fixes.chosen->total_bytes());
+  // What fits comes first, and of that what was chosen.
+  ASSERT_EQ(fixes.chosen_at, 0u);
+  EXPECT_EQ(fixes.ranked.front().total_bytes(), fixes.chosen->total_bytes());
   loaded_.values.safest = true;
   EXPECT_TRUE(fix_to_apply(fixes, loaded_.values)->fits);
 }
@@ -157,9 +158,9 @@ TEST_F(FixList, ADtypeIsTimedWithItsOwnRates) {
   const auto in_bf16 = std::find_if(fixes.ranked.begin(), fixes.ranked.end(),
                                     [](const Fix& f) { return f.config.dtype == "bfloat16"; });
   ASSERT_NE(in_bf16, fixes.ranked.end());
-  const LoadedConfig typed =
+  const config::LoadedConfig typed =
       small_loaded({"--dtype=bfloat16", "--n_embd=1024", "--block_size=512"});
-  Config sixteen = in_bf16->config;
+  config::Config sixteen = in_bf16->config;
   sixteen.dtype = "float32";
   EXPECT_LT(planner_.iteration_seconds(typed.values),
             0.8 * planner_.iteration_seconds(loaded_.values));
@@ -207,6 +208,82 @@ TEST_F(FixList, EvaluationAloneOnlyShrinksEvaluation) {
   EXPECT_EQ(fixes.chosen->changes[0].key, "eval_batch_size");
 }
 
+TEST_F(FixList, SpareMemoryIsUsedToTheFullAndNoFurther) {
+  const Fixes fixes = at(3, {"--checkpoint_blocks=2"});
+  ASSERT_TRUE(fixes.fits_as_is);
+  given_ = {"--checkpoint_blocks=2"};
+  std::vector<FixKind> kinds;
+  for (const Fix& use : fixes.spare) {
+    kinds.push_back(use.kind);
+    EXPECT_TRUE(use.fits) << name_of(use.kind);
+    EXPECT_EQ(config::config_to_json(by_hand(use)), config::config_to_json(use.config))
+        << name_of(use.kind);
+    EXPECT_EQ(planner_.plan(use.config)->total_bytes(), use.total_bytes()) << name_of(use.kind);
+  }
+  EXPECT_EQ(kinds, (std::vector{FixKind::kLessRecomputing, FixKind::kLargerBatch,
+                                FixKind::kLongerContext, FixKind::kMoreLayers}));
+  EXPECT_EQ(fixes.spare[0].config.checkpoint_blocks, 0);
+  EXPECT_EQ(fixes.spare[1].effective_batch, 24);
+  config::Config longer = fixes.spare[2].config, deeper = fixes.spare[3].config;
+  longer.block_size *= 2;
+  longer.eval_block_size = longer.block_size;
+  deeper.n_layer += 1;
+  EXPECT_GT(planner_.plan(longer)->total_bytes(), budget_.usable_bytes);
+  EXPECT_GT(planner_.plan(deeper)->total_bytes(), budget_.usable_bytes);
+}
+
+TEST_F(FixList, NothingIsSpareWhereNothingFits) {
+  EXPECT_TRUE(at(0.9).spare.empty());
+  EXPECT_TRUE(
+      at(1.0, {"--batch_size=24", "--gradient_accumulation_steps=1", "--recompute_light=False"})
+          .spare.empty());
+}
+
+TEST_F(FixList, APretrainedModelIsOfferedInASmallerSize) {
+  loaded_ = config::load_config(
+      config::Command::kPlan,
+      std::vector<std::string>{"--init_from=gpt2-medium", "--batch_size=1", "--device=cuda",
+                               "--gradient_accumulation_steps=32"});
+  const Planner planner(target_, 50257, pretend_rates());
+  const Fixes fixes =
+      find_fixes(planner, loaded_, plain_budget(4 * kGiB, BudgetSource::kCard, "0%"));
+  EXPECT_FALSE(fixes.fits_as_is);
+  const auto offered = [&](const char* model) {
+    return std::any_of(fixes.ranked.begin(), fixes.ranked.end(), [&](const Fix& fix) {
+      return fix.kind == FixKind::kSmallerPretrained && fix.fits && fix.config.init_from == model;
+    });
+  };
+  EXPECT_TRUE(offered("gpt2"));
+  EXPECT_TRUE(fixes.ranked.front().fits);
+}
+
+TEST_F(FixList, WhatIsNoiseIsNoReasonToChange) {
+  loaded_ = small_loaded({"--checkpoint_blocks=4", "--recompute_light=True"});
+  const Budget roomy = plain_budget(kGiB, BudgetSource::kMemoryBudget, "0%");
+  ASSERT_TRUE(find_fixes(planner_, loaded_, roomy).chosen);
+  Rates noisy = pretend_rates();
+  noisy.noise = 2.5;
+  const Planner busy(target_, kVocabulary, noisy);
+  EXPECT_FALSE(find_fixes(busy, loaded_, roomy).chosen);
+}
+
+TEST(BudgetTest, ACardKeepsAMarginUnlessAskedOtherwise) {
+  const Card& card = card_named("rtx3060");
+  const Budget none = card_budget(card, "auto", "0%"), budget = card_budget(card, "auto", "auto");
+  EXPECT_TRUE(budget.headroom_is_default);
+  EXPECT_EQ(budget.limit_bytes(), none.usable_bytes);
+  EXPECT_NEAR(static_cast<double>(budget.headroom_bytes),
+              0.05 * static_cast<double>(none.usable_bytes), 1);
+  EXPECT_EQ(verdict_of(budget.usable_bytes, budget), Verdict::kFits);
+  EXPECT_EQ(verdict_of(budget.usable_bytes + 2, budget), Verdict::kBarelyFits);
+  EXPECT_EQ(verdict_of(budget.limit_bytes(), budget), Verdict::kBarelyFits);
+  EXPECT_EQ(verdict_of(budget.limit_bytes() + 1, budget), Verdict::kDoesNotFit);
+  EXPECT_EQ(card_budget(card, "8GiB", "auto").usable_bytes, 8 * kGiB);
+  EXPECT_EQ(plain_budget(1000, BudgetSource::kAvailable, "auto").usable_bytes, 1000);
+  const Budget asked = card_budget(card, "auto", "10%");
+  EXPECT_EQ(verdict_of(asked.usable_bytes + 1, asked), Verdict::kDoesNotFit);
+}
+
 TEST(BudgetTest, CardLessDisplayContextAndHeadroom) {
   const Card& card = card_named("rtx3060");
   const Budget budget = card_budget(card, "auto", "10%");
@@ -234,4 +311,4 @@ TEST(BudgetTest, Verdicts) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::fit

@@ -7,7 +7,7 @@
 #include "config/config.h"
 #include "fit/fix.h"
 
-namespace snug {
+namespace snug::fit {
 
 struct FitOutcome {
   enum class Kind : std::uint8_t {
@@ -19,13 +19,13 @@ struct FitOutcome {
   Kind kind = Kind::kFitsAsIs;
   bool for_speed = false;         // kChanged: it fitted before, and is predicted to be faster now
   std::int64_t usable_bytes = 0;  // of the budget
-  Config before;
+  config::Config before;
   Fix fix;  // kChanged, kChangedInVain
 
   bool has_changed() const { return kind == Kind::kChanged || kind == Kind::kChangedInVain; }
 };
 
 // Applies what fix_to_apply() chose to `config`, and resolves it.
-FitOutcome apply_fix(LoadedConfig& config, const Fixes& fixes, std::int64_t usable_bytes);
+FitOutcome apply_fix(config::LoadedConfig& config, const Fixes& fixes, std::int64_t usable_bytes);
 
-}  // namespace snug
+}  // namespace snug::fit

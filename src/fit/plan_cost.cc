@@ -1,13 +1,14 @@
 #include "fit/plan_cost.h"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
-double seconds_per_token(const Config& config, double iteration_seconds) {
-  return iteration_seconds / static_cast<double>(effective_batch_of(config) * config.block_size);
+double seconds_per_token(const config::Config& config, double iteration_seconds) {
+  return iteration_seconds /
+         static_cast<double>(config::effective_batch_of(config) * config.block_size);
 }
 
-Cost cost_of(const RunPlan& run) {
+Cost cost_of(const plan::RunPlan& run) {
   Cost cost;
   cost.need = {run.total_bytes(), run.total_bytes()};
   cost.parameters = run.model.parameter_count();
@@ -17,14 +18,14 @@ Cost cost_of(const RunPlan& run) {
 
 }  // namespace
 
-PlanCost::PlanCost(const Planner& planner, const LoadedConfig& loaded)
+PlanCost::PlanCost(const Planner& planner, const config::LoadedConfig& loaded)
     : planner_(planner), loaded_(loaded) {
   const auto run = planner.plan(loaded.values);
   iteration_seconds_now_ = iteration_seconds(*run, loaded.values, planner.rates());
   now_ = cost_of(*run);
 }
 
-Cost PlanCost::cost(const Config& after) const {
+Cost PlanCost::cost(const config::Config& after) const {
   const auto run = planner_.plan(after);
   const double seconds = iteration_seconds(*run, after, planner_.rates());
   const double now = seconds_per_token(loaded_.values, iteration_seconds_now_);
@@ -33,13 +34,17 @@ Cost PlanCost::cost(const Config& after) const {
   return cost;
 }
 
-std::vector<Change> PlanCost::changes(const Config& after) const {
-  return changes_to(loaded_, after);
+std::vector<config::Change> PlanCost::changes(const config::Config& after) const {
+  return config::changes_to(loaded_, after);
 }
 
 Preference PlanCost::preference(const Fix& fix) const {
   const int tier = 2 * static_cast<int>(fix.effect) + (fix.helps() ? 0 : 1);
-  return {tier, fix.fits ? fix.time_ratio : 0.0, fix.total_bytes()};
+  // Of smaller pretrained models the largest that fits is wanted, not the fastest.
+  const double first = fix.kind == FixKind::kSmallerPretrained
+                           ? -static_cast<double>(fix.parameters)
+                           : fix.time_ratio;
+  return {tier, fix.fits ? first : 0.0, fix.total_bytes()};
 }
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -4,16 +4,16 @@
 #include "fit/cost_model.h"
 #include "fit/planner.h"
 
-namespace snug {
+namespace snug::fit {
 
 class PlanCost final : public CostModel {
  public:
   // Both must outlive it; `loaded` is resolved.
-  PlanCost(const Planner& planner, const LoadedConfig& loaded);
+  PlanCost(const Planner& planner, const config::LoadedConfig& loaded);
 
   const Cost& now() const override { return now_; }
-  Cost cost(const Config& after) const override;
-  std::vector<Change> changes(const Config& after) const override;
+  Cost cost(const config::Config& after) const override;
+  std::vector<config::Change> changes(const config::Config& after) const override;
   // By effect, the mildest first, what helps before what does not; then the faster of those that
   // fit, then the smaller.
   Preference preference(const Fix& fix) const override;
@@ -22,9 +22,9 @@ class PlanCost final : public CostModel {
 
  private:
   const Planner& planner_;
-  const LoadedConfig& loaded_;
+  const config::LoadedConfig& loaded_;
   double iteration_seconds_now_ = 0;
   Cost now_;
 };
 
-}  // namespace snug
+}  // namespace snug::fit

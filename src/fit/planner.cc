@@ -2,59 +2,63 @@
 
 #include "plan/plan.h"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
-double steps_of(const Config& config) {
+double steps_of(const config::Config& config) {
   return static_cast<double>(config.gradient_accumulation_steps);
 }
 
-double seconds_of(const Program& program, PhaseKind kind, const Rates& rates) {
+double seconds_of(const program::Program& program, program::PhaseKind kind, const Rates& rates) {
   return phase_seconds(rates, program, program.phase(kind));
 }
 
-double iteration_of(const Program& program, const Config& config, const Rates& rates) {
+double iteration_of(const program::Program& program, const config::Config& config,
+                    const Rates& rates) {
   if (program.gradients.empty()) return 0;  // evaluation only
-  return seconds_of(program, PhaseKind::kBeginIteration, rates) +
-         steps_of(config) * seconds_of(program, PhaseKind::kMicroStep, rates) +
-         seconds_of(program, PhaseKind::kUpdate, rates);
+  return seconds_of(program, program::PhaseKind::kBeginIteration, rates) +
+         steps_of(config) * seconds_of(program, program::PhaseKind::kMicroStep, rates) +
+         seconds_of(program, program::PhaseKind::kUpdate, rates);
 }
 
 }  // namespace
 
-Planner::Planner(const Target& target, std::int64_t vocab_size, Rates rates)
+Planner::Planner(const program::Target& target, std::int64_t vocab_size, Rates rates)
     : target_(target), vocab_size_(vocab_size), rates_(rates) {}
 
-std::unique_ptr<RunPlan> Planner::plan(const Config& config) const {
-  return plan_training(config, vocab_size_, target_);
+std::unique_ptr<plan::RunPlan> Planner::plan(const config::Config& config) const {
+  return plan::plan_training(config, vocab_size_, target_);
 }
 
-std::int64_t Planner::least_bytes(const Config& config) const {
-  const Program program = training_program(config, vocab_size_, target_);
-  return checked_add(most_live_bytes(program), target_.overhead_bytes(program));
+std::int64_t Planner::least_bytes(const config::Config& config) const {
+  const program::Program program = plan::training_program(config, vocab_size_, target_);
+  return checked_add(plan::most_live_bytes(program), target_.overhead_bytes(program));
 }
 
-DType Planner::compute_dtype(const Config& config) const {
+DType Planner::compute_dtype(const config::Config& config) const {
   return target_.compute_dtype(compute_dtype_named(config.dtype));
 }
 
-double Planner::iteration_seconds(const Config& config) const {
-  return iteration_of(training_program(config, vocab_size_, target_), config, rates_);
+double Planner::iteration_seconds(const config::Config& config) const {
+  return iteration_of(plan::training_program(config, vocab_size_, target_), config, rates_);
 }
 
-double iteration_seconds(const RunPlan& run, const Config& config, const Rates& rates) {
+double iteration_seconds(const plan::RunPlan& run, const config::Config& config,
+                         const Rates& rates) {
   return iteration_of(run.program, config, rates);
 }
 
-TimeEstimate estimate_time(const RunPlan& run, const Config& config, const Rates& rates) {
-  const std::int64_t sequences = evaluated_sequences(config);
+TimeEstimate estimate_time(const plan::RunPlan& run, const config::Config& config,
+                           const Rates& rates) {
+  const std::int64_t sequences = config::evaluated_sequences(config);
   const std::int64_t batches = (sequences + config.eval_batch_size - 1) / config.eval_batch_size;
   const std::int64_t evaluations = config.max_iters / config.eval_interval + 1;
   TimeEstimate time;
   time.low = rates.low;
   time.high = rates.high;
-  time.evaluation_seconds =
-      2 * static_cast<double>(batches) * seconds_of(run.program, PhaseKind::kEvaluate, rates);
+  time.noise = rates.noise;
+  time.evaluation_seconds = 2 * static_cast<double>(batches) *
+                            seconds_of(run.program, program::PhaseKind::kEvaluate, rates);
   time.iteration_seconds = iteration_of(run.program, config, rates);
   if (time.iteration_seconds > 0) {
     time.tokens_per_second = steps_of(config) *
@@ -68,4 +72,4 @@ TimeEstimate estimate_time(const RunPlan& run, const Config& config, const Rates
   return time;
 }
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 // What well-made kernels reach of a card's figures: llm.c trains GPT-2 124M at 60% of an A100's
@@ -16,15 +16,17 @@ constexpr double kCardLow = 0.85, kCardHigh = 1.5;
 
 }  // namespace
 
-double op_seconds(const Rates& rates, const Program& program, const Phase& phase, std::size_t op) {
-  const ops::Shapes shapes = shapes_of(program, phase, op);
+double op_seconds(const Rates& rates, const program::Program& program, const program::Phase& phase,
+                  std::size_t op) {
+  const ops::Shapes shapes = program::shapes_of(program, phase, op);
   const ops::Work work = ops::work_of(phase.ops[op], shapes);
   const OpRate& rate = rates.at(phase.ops[op].kind(), shapes.loop != nullptr);
   return work.starts * rate.start_seconds + std::max(work.flops * rate.seconds_per_flop(work.dtype),
                                                      work.bytes * rate.seconds_per_byte);
 }
 
-double phase_seconds(const Rates& rates, const Program& program, const Phase& phase) {
+double phase_seconds(const Rates& rates, const program::Program& program,
+                     const program::Phase& phase) {
   double seconds = 0;
   for (std::size_t op = 0; op < phase.ops.size(); ++op) {
     seconds += op_seconds(rates, program, phase, op);
@@ -56,4 +58,4 @@ Rates card_rates(const Card& card) {
   return rates;
 }
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -8,7 +8,7 @@
 #include "fit/cards.h"
 #include "program/program.h"
 
-namespace snug {
+namespace snug::fit {
 
 // Ops that run alike: one row of rates per kind of op, and one for the same op in a loop over row
 // chunks, since the loss head's products are far wider.
@@ -28,6 +28,9 @@ struct Rates {
   std::array<OpRate, 2 * ops::kOpKindCount> by_kind{};
   // A prediction p stands for the range from p * low to p * high.
   double low = 1, high = 1;
+  // Measured: the middle run of the same ops against the quietest; 1 for figures. What differs by
+  // less than that is not told apart.
+  double noise = 1;
 
   static std::size_t index(ops::OpKind kind, bool in_loop) { return 2 * kind + (in_loop ? 1 : 0); }
   OpRate& at(ops::OpKind kind, bool in_loop) { return by_kind[index(kind, in_loop)]; }
@@ -43,10 +46,12 @@ struct Rates {
 };
 
 // Of op number `op` of the phase, in all its rows.
-double op_seconds(const Rates& rates, const Program& program, const Phase& phase, std::size_t op);
-double phase_seconds(const Rates& rates, const Program& program, const Phase& phase);
+double op_seconds(const Rates& rates, const program::Program& program, const program::Phase& phase,
+                  std::size_t op);
+double phase_seconds(const Rates& rates, const program::Program& program,
+                     const program::Phase& phase);
 
 // From a card's figures, with the shares of them that well-made kernels reach.
 Rates card_rates(const Card& card);
 
-}  // namespace snug
+}  // namespace snug::fit

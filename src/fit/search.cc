@@ -7,7 +7,7 @@
 #include "config/fields.h"
 #include "program/loss_head.h"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 // How many numbers of recomputed blocks are in the grid: every one up to GPT-2 XL's depth, a dozen
@@ -34,7 +34,7 @@ std::vector<std::int64_t> divisors(std::int64_t number) {
   return low;
 }
 
-Grid full_grid(const Config& config, const Planner& planner) {
+Grid full_grid(const config::Config& config, const Planner& planner) {
   Grid grid;
   grid.eval_batch_sizes = {0};
   if (config.eval_batch_size != config.batch_size || config.eval_only) {
@@ -47,13 +47,13 @@ Grid full_grid(const Config& config, const Planner& planner) {
     grid.loss_chunks = {config.loss_chunk};
     return grid;
   }
-  const std::int64_t effective = effective_batch_of(config);
-  const Limit& batch = field_of(&Config::batch_size).limit;
-  const Limit& steps = field_of(&Config::gradient_accumulation_steps).limit;
+  const std::int64_t effective = config::effective_batch_of(config);
+  const config::Limit& batch = config::field_of(&config::Config::batch_size).limit;
+  const config::Limit& steps = config::field_of(&config::Config::gradient_accumulation_steps).limit;
   for (const std::int64_t size : divisors(effective)) {
     const bool allowed = batch.allows(static_cast<double>(size)) &&
                          steps.allows(static_cast<double>(effective / size)) &&
-                         size * config.block_size <= kMaxTokensPerBatch;
+                         size * config.block_size <= config::kMaxTokensPerBatch;
     if (allowed) grid.batch_sizes.push_back(size);
   }
   const std::int64_t step = config.n_layer <= kDeepestWithEveryCount
@@ -63,20 +63,20 @@ Grid full_grid(const Config& config, const Planner& planner) {
   grid.checkpoint_blocks.push_back(config.n_layer);
   grid.recompute_light = {false, true};
   grid.loss_chunks = {config.loss_chunk};
-  const std::int64_t tile = loss_tile_rows(config.block_size);
+  const std::int64_t tile = program::loss_tile_rows(config.block_size);
   const std::int64_t rows =
-      loss_chunk_rows(grid.batch_sizes.back(), config.block_size, planner.vocab_size(),
-                      config.loss_chunk, planner.compute_dtype(config));
+      program::loss_chunk_rows(grid.batch_sizes.back(), config.block_size, planner.vocab_size(),
+                               config.loss_chunk, planner.compute_dtype(config));
   if (rows > tile) grid.loss_chunks.push_back(tile);
   return grid;
 }
 
-Config apply(const Config& config, const GridPoint& point) {
-  Config next = config;
+config::Config apply(const config::Config& config, const GridPoint& point) {
+  config::Config next = config;
   if (point.batch_size != config.batch_size) {
-    next.eval_sequences = evaluated_sequences(config);
+    next.eval_sequences = config::evaluated_sequences(config);
     next.batch_size = point.batch_size;
-    next.gradient_accumulation_steps = effective_batch_of(config) / point.batch_size;
+    next.gradient_accumulation_steps = config::effective_batch_of(config) / point.batch_size;
   }
   if (point.checkpoint_blocks != config.checkpoint_blocks) {
     next.checkpoint_blocks = point.checkpoint_blocks;
@@ -88,7 +88,7 @@ Config apply(const Config& config, const GridPoint& point) {
   return next;
 }
 
-Search::Search(const Planner& planner, const Config& config, const Grid& grid)
+Search::Search(const Planner& planner, const config::Config& config, const Grid& grid)
     : planner_(planner), config_(config), grid_(grid), structures_(structures()) {
   for (Structure& s : structures_) {
     s.least_seconds = std::numeric_limits<double>::infinity();
@@ -120,7 +120,7 @@ const Search::Line& Search::line_of(const GridPoint& point) {
   const auto found = lines_.find(key);
   if (found != lines_.end()) return found->second;
   const auto seconds = [&](std::int64_t layers, std::int64_t checkpointed) {
-    Config small = apply(config_, point);
+    config::Config small = apply(config_, point);
     small.n_layer = layers;
     small.checkpoint_blocks = checkpointed;
     return planner_.iteration_seconds(small);
@@ -167,7 +167,7 @@ std::optional<Found> Search::fastest(std::int64_t budget_bytes) {
     for (const std::int64_t batch : by_seconds(s, count)) {
       const double taken = seconds_of(s.with(batch));
       if (best && taken >= best->iteration_seconds) break;
-      Config next = apply(config_, s.with(batch));
+      config::Config next = apply(config_, s.with(batch));
       const std::int64_t total = planner_.plan(next)->total_bytes();
       if (total > budget_bytes) continue;  // packing left gaps
       best = Found{std::move(next), total, taken};
@@ -190,7 +190,7 @@ Found Search::smallest() {
   std::optional<Found> smallest;
   for (const auto& [lower_bound, point] : candidates) {
     if (smallest && lower_bound >= smallest->total_bytes) break;
-    Config next = apply(config_, point);
+    config::Config next = apply(config_, point);
     const std::int64_t total = planner_.plan(next)->total_bytes();
     if (smallest && total >= smallest->total_bytes) continue;
     smallest = Found{std::move(next), total, seconds_of(point)};
@@ -199,4 +199,4 @@ Found Search::smallest() {
   return found ? *found : *smallest;
 }
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -10,7 +10,7 @@
 
 #include "fit/planner.h"
 
-namespace snug {
+namespace snug::fit {
 
 // The axes of the grid. Every combination is a point.
 struct Grid {
@@ -25,7 +25,7 @@ struct Grid {
 // All settings that keep the result bit for bit: every split of the effective batch that the keys'
 // ranges allow, any number of recomputed blocks, light recomputation or none, the loss chunk as it
 // is or one tile, evaluation as large as it is or smaller by halves.
-Grid full_grid(const Config& config, const Planner& planner);
+Grid full_grid(const config::Config& config, const Planner& planner);
 
 // The config with a point's values; what is evaluated stays what it was, in sequences too.
 struct GridPoint {
@@ -33,10 +33,10 @@ struct GridPoint {
   bool recompute_light;
   std::int64_t loss_chunk, eval_batch_size;
 };
-Config apply(const Config& config, const GridPoint& point);
+config::Config apply(const config::Config& config, const GridPoint& point);
 
 struct Found {
-  Config config;
+  config::Config config;
   std::int64_t total_bytes;
   double iteration_seconds;
 };
@@ -45,7 +45,7 @@ struct Found {
 // question to the next.
 class Search {
  public:
-  Search(const Planner& planner, const Config& config, const Grid& grid);
+  Search(const Planner& planner, const config::Config& config, const Grid& grid);
 
   // The fastest by Planner::iteration_seconds whose plan needs at most `budget_bytes`. Of equally
   // fast ones the first in the order: larger batch, fewer checkpointed blocks, larger evaluation.
@@ -79,7 +79,7 @@ class Search {
   std::vector<std::int64_t> by_seconds(const Structure& structure, std::size_t count);
 
   const Planner& planner_;
-  const Config& config_;
+  const config::Config& config_;
   const Grid& grid_;
   std::map<std::tuple<std::int64_t, bool, std::int64_t>, Line> lines_;
   std::vector<Structure> structures_;  // by least seconds
@@ -88,4 +88,4 @@ class Search {
 // Rising.
 std::vector<std::int64_t> divisors(std::int64_t number);
 
-}  // namespace snug
+}  // namespace snug::fit

@@ -8,7 +8,7 @@
 
 #include "fit/fit_testing.h"
 
-namespace snug {
+namespace snug::fit {
 namespace {
 
 constexpr std::int64_t kVocabulary = 101;
@@ -19,14 +19,15 @@ struct Point {
 };
 
 // Every point of the grid, planned and timed.
-std::vector<Point> all_points(const Planner& planner, const Config& config, const Grid& grid) {
+std::vector<Point> all_points(const Planner& planner, const config::Config& config,
+                              const Grid& grid) {
   std::vector<Point> points;
   for (const std::int64_t batch : grid.batch_sizes) {
     for (const std::int64_t blocks : grid.checkpoint_blocks) {
       for (const bool light : grid.recompute_light) {
         for (const std::int64_t chunk : grid.loss_chunks) {
           for (const std::int64_t eval : grid.eval_batch_sizes) {
-            const Config next = apply(config, {batch, blocks, light, chunk, eval});
+            const config::Config next = apply(config, {batch, blocks, light, chunk, eval});
             points.push_back({planner.plan(next)->total_bytes(), planner.iteration_seconds(next)});
           }
         }
@@ -55,8 +56,8 @@ class SearchGrid : public testing::TestWithParam<GridCase> {};
 TEST_P(SearchGrid, FindsWhatBruteForceFinds) {
   const PretendTarget target;
   const Planner planner(target, kVocabulary, pretend_rates());
-  const LoadedConfig loaded = small_loaded(GetParam().arguments);
-  const Config& config = loaded.values;
+  const config::LoadedConfig loaded = small_loaded(GetParam().arguments);
+  const config::Config& config = loaded.values;
   const Grid grid = full_grid(config, planner);
   Search search(planner, config, grid);
   const std::int64_t smallest = search.smallest().total_bytes;
@@ -94,11 +95,11 @@ TEST(SearchRestsOn, NeedThatGrowsWithTheBatch) {
   const PretendTarget target;
   const Planner planner(target, kVocabulary, pretend_rates());
   for (const char* chunk : {"--loss_chunk=0", "--loss_chunk=64", "--loss_chunk=100"}) {
-    const LoadedConfig loaded = small_loaded({chunk, "--batch_size=360"});
+    const config::LoadedConfig loaded = small_loaded({chunk, "--batch_size=360"});
     for (const std::int64_t blocks : {0, 1, 3, 4}) {
       std::int64_t last = 0;
       for (const std::int64_t batch : divisors(720)) {
-        const Config next =
+        const config::Config next =
             apply(loaded.values, {batch, blocks, true, loaded.values.loss_chunk, 0});
         const std::int64_t need = planner.least_bytes(next);
         EXPECT_GE(need, last) << batch;
@@ -114,7 +115,7 @@ TEST(SearchRestsOn, TimeThatGrowsWithTheBatchAndNoFaster) {
   const PretendTarget target;
   const Planner planner(target, kVocabulary, pretend_rates());
   const auto seconds_per_sequence = [&](std::int64_t batch) {
-    Config config =
+    config::Config config =
         small_loaded({"--n_embd=256", "--block_size=512", "--gradient_accumulation_steps=1"})
             .values;
     config.batch_size = config.eval_batch_size = batch;
@@ -136,7 +137,7 @@ TEST(Search, GridStaysWithinTheKeysRanges) {
   const PretendTarget target;
   const Planner planner(target, kVocabulary, pretend_rates());
   // 2^17 micro-batches of 1 are more than gradient_accumulation_steps can be.
-  const LoadedConfig loaded =
+  const config::LoadedConfig loaded =
       small_loaded({"--batch_size=16384", "--gradient_accumulation_steps=8"});
   const Grid grid = full_grid(loaded.values, planner);
   EXPECT_EQ(grid.batch_sizes.front(), 2);
@@ -144,8 +145,8 @@ TEST(Search, GridStaysWithinTheKeysRanges) {
 }
 
 TEST(Search, ApplyingKeepsWhatIsTrainedAndEvaluated) {
-  const LoadedConfig loaded = small_loaded();
-  const Config next = apply(loaded.values, {8, 4, false, 64, 0});
+  const config::LoadedConfig loaded = small_loaded();
+  const config::Config next = apply(loaded.values, {8, 4, false, 64, 0});
   EXPECT_EQ(next.batch_size * next.gradient_accumulation_steps, 24);
   EXPECT_EQ(next.eval_sequences, loaded.values.eval_iters * loaded.values.batch_size);
   EXPECT_EQ(next.eval_batch_size, 8);
@@ -154,4 +155,4 @@ TEST(Search, ApplyingKeepsWhatIsTrainedAndEvaluated) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::fit

@@ -4,16 +4,16 @@
 
 #include "base/philox.h"
 
-namespace snug {
+namespace snug::gpt2 {
 
-std::uint32_t dropout_site(const ModelSpec& model, std::int64_t layer, std::uint32_t place) {
+std::uint32_t dropout_site(const model::ModelSpec& model, std::int64_t layer, std::uint32_t place) {
   if (model.dropout == 0) return 0;
   return static_cast<std::uint32_t>(RandomPurpose::kDropout) +
          4 * static_cast<std::uint32_t>(layer) + place;
 }
 
-BlockEmitter::BlockEmitter(ProgramBuilder& builder, std::int64_t layer, PassMode mode,
-                           const LayerCache& cache, bool keep_all)
+BlockEmitter::BlockEmitter(program::ProgramBuilder& builder, std::int64_t layer,
+                           program::PassMode mode, const program::LayerCache& cache, bool keep_all)
     : builder_(builder),
       prefix_(fmt::format("h.{}.", layer)),
       layer_(layer),
@@ -61,9 +61,9 @@ TensorId BlockEmitter::linear(const std::string& name, TensorId x, std::int64_t 
 TensorId BlockEmitter::attention(TensorId qkv, TensorId* lse) {
   const std::int64_t heads = builder_.model().n_head;
   const TensorId out = make("attn.out", C_);
-  if (mode_ == PassMode::kDecode) return decode_attention(qkv, out);
+  if (mode_ == program::PassMode::kDecode) return decode_attention(qkv, out);
   if (training()) *lse = builder_.statistic(prefix_ + "attn.lse", {B_, heads, T_});
-  if (mode_ == PassMode::kPrefill) {
+  if (mode_ == program::PassMode::kPrefill) {
     emit("attn.cache", ops::KvStore{.qkv = qkv, .keys = cache_.keys, .values = cache_.values});
   }
   emit("attn", ops::Attention{.qkv = qkv,
@@ -108,7 +108,7 @@ TensorId BlockEmitter::forward(TensorId input, SavedBlock* saved) {
   s.input = input;
   forward_to_fc(s);
   const TensorId activated = training() ? make("mlp.gelu", 4 * C_) : s.fc;
-  emit("mlp.gelu", ops::Gelu{.x = s.fc, .y = activated});
+  emit("mlp.gelu", ops::Gelu{.x = s.fc, .y = activated, .form = gelu()});
   if (keep_all_) s.activated = activated;
   const TensorId branch = linear("mlp.c_proj", activated, C_, "mlp.branch");
   *saved = s;
@@ -122,4 +122,4 @@ SavedBlock BlockEmitter::recompute(TensorId input) {
   return s;
 }
 
-}  // namespace snug
+}  // namespace snug::gpt2

@@ -4,7 +4,7 @@
 
 #include "program/network.h"
 
-namespace snug {
+namespace snug::gpt2 {
 
 // What backward needs of a block's forward: 10 BTC elements where PyTorch eager keeps 16. The last
 // three, 6 BTC more, are kept only if asked for; else they are recomputed by elementwise work.
@@ -27,8 +27,8 @@ struct SavedBlock {
 class BlockEmitter {
  public:
   // Emits into the builder's current phase. `keep_all`: see Pass::forward.
-  BlockEmitter(ProgramBuilder& builder, std::int64_t layer, PassMode mode, const LayerCache& cache,
-               bool keep_all);
+  BlockEmitter(program::ProgramBuilder& builder, std::int64_t layer, program::PassMode mode,
+               const program::LayerCache& cache, bool keep_all);
 
   // The whole block; the result is the stream after it.
   TensorId forward(TensorId input, SavedBlock* saved);
@@ -50,7 +50,8 @@ class BlockEmitter {
     builder_.emit(prefix_ + label, std::move(op));
   }
   std::uint32_t site(Site site) const;
-  bool training() const { return mode_ == PassMode::kTraining; }
+  GeluForm gelu() const { return gelu_form_named(builder_.model().gelu); }
+  bool training() const { return mode_ == program::PassMode::kTraining; }
 
   TensorId norm(const std::string& name, TensorId x, TensorId* mean, TensorId* rstd);
   TensorId linear(const std::string& name, TensorId x, std::int64_t width,
@@ -70,15 +71,15 @@ class BlockEmitter {
                      TensorId dstream);
   TensorId attention_backward(const SavedBlock& s, TensorId dattended);
 
-  ProgramBuilder& builder_;
+  program::ProgramBuilder& builder_;
   std::string prefix_;  // "h.3."
   std::int64_t layer_, B_, T_, C_;
-  PassMode mode_;
-  LayerCache cache_;
+  program::PassMode mode_;
+  program::LayerCache cache_;
   bool keep_all_;
 };
 
 // The dropout site of a place in a layer, or 0 where the model has none.
-std::uint32_t dropout_site(const ModelSpec& model, std::int64_t layer, std::uint32_t place);
+std::uint32_t dropout_site(const model::ModelSpec& model, std::int64_t layer, std::uint32_t place);
 
-}  // namespace snug
+}  // namespace snug::gpt2

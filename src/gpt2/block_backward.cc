@@ -2,7 +2,7 @@
 // is used for its weight gradient and dies before the wide input gradient is made.
 #include "gpt2/block.h"
 
-namespace snug {
+namespace snug::gpt2 {
 
 TensorId BlockEmitter::recompute_norm(const std::string& name, TensorId x, TensorId mean,
                                       TensorId rstd) {
@@ -18,7 +18,7 @@ TensorId BlockEmitter::recompute_norm(const std::string& name, TensorId x, Tenso
 
 TensorId BlockEmitter::recompute_gelu(TensorId fc) {
   const TensorId activated = make("mlp.gelu", 4 * C_);
-  emit("mlp.gelu again", ops::Gelu{.x = fc, .y = activated});
+  emit("mlp.gelu again", ops::Gelu{.x = fc, .y = activated, .form = gelu()});
   return activated;
 }
 
@@ -73,7 +73,7 @@ void BlockEmitter::backward(const SavedBlock& s, TensorId dstream) {
   const TensorId dmlp = branch_gradient(dstream, kMlpSite);
   linear_dw("mlp.c_proj", dmlp, s.activated != kNoTensor ? s.activated : recompute_gelu(s.fc));
   const TensorId dfc = linear_dx("mlp.c_proj", dmlp, 4 * C_, "mlp.dfc");
-  emit("mlp.gelu backward", ops::GeluBackward{.x = s.fc, .dy = dfc});
+  emit("mlp.gelu backward", ops::GeluBackward{.x = s.fc, .dy = dfc, .form = gelu()});
   linear_dw(
       "mlp.c_fc", dfc,
       s.normed2 != kNoTensor ? s.normed2 : recompute_norm("ln_2", s.middle, s.mean2, s.rstd2));
@@ -90,4 +90,4 @@ void BlockEmitter::backward(const SavedBlock& s, TensorId dstream) {
   norm_backward("ln_1", dnormed1, s.input, s.mean1, s.rstd1, dstream);
 }
 
-}  // namespace snug
+}  // namespace snug::gpt2

@@ -3,27 +3,29 @@
 #include "base/philox.h"
 #include "gpt2/block.h"
 
-namespace snug {
+namespace snug::gpt2 {
 namespace {
 
-class Gpt2Pass : public Pass {
+class Gpt2Pass : public program::Pass {
  public:
-  Gpt2Pass(ProgramBuilder& builder, PassMode mode, std::span<const LayerCache> caches)
+  Gpt2Pass(program::ProgramBuilder& builder, program::PassMode mode,
+           std::span<const program::LayerCache> caches)
       : builder_(builder),
         mode_(mode),
         caches_(caches),
         saved_(static_cast<std::size_t>(builder.model().n_layer)) {}
 
   TensorId embed() override {
-    const Phase& phase = builder_.phase();
+    const program::Phase& phase = builder_.phase();
     const TensorId x = builder_.activation(
         "embedding", {phase.batch_size, phase.block_size, builder_.model().n_embd});
-    builder_.emit("embedding", ops::Embed{.tokens = phase.io.tokens,
-                                          .wte = head_weight(),
-                                          .wpe = builder_.weight("wpe.weight"),
-                                          .x = x,
-                                          .dropout_site = embedding_dropout_site(),
-                                          .position_from_context = mode_ == PassMode::kDecode});
+    builder_.emit("embedding",
+                  ops::Embed{.tokens = phase.io.tokens,
+                             .wte = head_weight(),
+                             .wpe = builder_.weight("wpe.weight"),
+                             .x = x,
+                             .dropout_site = embedding_dropout_site(),
+                             .position_from_context = mode_ == program::PassMode::kDecode});
     return x;
   }
 
@@ -32,7 +34,7 @@ class Gpt2Pass : public Pass {
   }
 
   TensorId final_norm(TensorId stream) override {
-    const Phase& phase = builder_.phase();
+    const program::Phase& phase = builder_.phase();
     const std::int64_t B = phase.batch_size, T = phase.block_size;
     last_stream_ = stream;
     mean_ = builder_.statistic("ln_f.mean", {B, T});
@@ -51,7 +53,7 @@ class Gpt2Pass : public Pass {
   TensorId head_weight_gradient() const override { return builder_.gradient("wte.weight"); }
 
   TensorId final_norm_backward(TensorId dnormed) override {
-    const Phase& phase = builder_.phase();
+    const program::Phase& phase = builder_.phase();
     const TensorId dstream = builder_.activation(
         "dstream", {phase.batch_size, phase.block_size, builder_.model().n_embd});
     builder_.emit("dstream", ops::Zero{.tensors = {{dstream}}});
@@ -89,38 +91,38 @@ class Gpt2Pass : public Pass {
   SavedBlock* saved(std::int64_t layer) { return &saved_[static_cast<std::size_t>(layer)]; }
 
   BlockEmitter block(std::int64_t layer, bool keep_all) {
-    const LayerCache none;
+    const program::LayerCache none;
     const auto at = static_cast<std::size_t>(layer);
     return {builder_, layer, mode_, at < caches_.size() ? caches_[at] : none, keep_all};
   }
 
   std::uint32_t embedding_dropout_site() const {
-    const ModelSpec& model = builder_.model();
-    return mode_ == PassMode::kTraining ? dropout_site(model, model.n_layer, 0) : 0;
+    const model::ModelSpec& model = builder_.model();
+    return mode_ == program::PassMode::kTraining ? dropout_site(model, model.n_layer, 0) : 0;
   }
 
-  ProgramBuilder& builder_;
-  PassMode mode_;
-  std::span<const LayerCache> caches_;
+  program::ProgramBuilder& builder_;
+  program::PassMode mode_;
+  std::span<const program::LayerCache> caches_;
   std::vector<SavedBlock> saved_;
   TensorId last_stream_ = kNoTensor, mean_ = kNoTensor, rstd_ = kNoTensor;
 };
 
-class Gpt2Network : public Network {
+class Gpt2Network : public program::Network {
  public:
-  std::unique_ptr<Pass> begin(ProgramBuilder& builder, PassMode mode,
-                              std::span<const LayerCache> caches) const override {
+  std::unique_ptr<program::Pass> begin(program::ProgramBuilder& builder, program::PassMode mode,
+                                       std::span<const program::LayerCache> caches) const override {
     return std::make_unique<Gpt2Pass>(builder, mode, caches);
   }
-  std::int64_t cache_width(const ModelSpec& model) const override { return model.n_embd; }
+  std::int64_t cache_width(const model::ModelSpec& model) const override { return model.n_embd; }
   std::string_view token_embedding() const override { return "wte.weight"; }
 };
 
 }  // namespace
 
-const Network& gpt2_network() {
+const program::Network& gpt2_network() {
   static const Gpt2Network network;
   return network;
 }
 
-}  // namespace snug
+}  // namespace snug::gpt2

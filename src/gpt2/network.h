@@ -4,9 +4,9 @@
 
 #include "program/network.h"
 
-namespace snug {
+namespace snug::gpt2 {
 
 // The one there is; it has no state.
-const Network& gpt2_network();
+const program::Network& gpt2_network();
 
-}  // namespace snug
+}  // namespace snug::gpt2

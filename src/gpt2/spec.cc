@@ -6,26 +6,26 @@
 
 #include "gpt2/network.h"
 
-namespace snug {
+namespace snug::gpt2 {
 namespace {
 
-using Init = ParameterSpec::Init;
+using Init = model::ParameterSpec::Init;
 
 constexpr double kInitStd = 0.02;
 
-void add_layer_norm(ModelSpec& model, const std::string& name) {
+void add_layer_norm(model::ModelSpec& model, const std::string& name) {
   const Shape shape{model.n_embd};
   model.parameters.push_back({name + ".weight", shape, false, Init::kOnes, 0});
   if (model.bias) model.parameters.push_back({name + ".bias", shape, false, Init::kZeros, 0});
 }
 
-void add_linear(ModelSpec& model, const std::string& name, std::int64_t in, std::int64_t out,
+void add_linear(model::ModelSpec& model, const std::string& name, std::int64_t in, std::int64_t out,
                 double init_std) {
   model.parameters.push_back({name + ".weight", {out, in}, true, Init::kNormal, init_std});
   if (model.bias) model.parameters.push_back({name + ".bias", {out}, false, Init::kZeros, 0});
 }
 
-void add_block(ModelSpec& model, std::int64_t layer) {
+void add_block(model::ModelSpec& model, std::int64_t layer) {
   const std::string prefix = fmt::format("transformer.h.{}.", layer);
   const std::int64_t C = model.n_embd;
   // Residual projections start smaller so that the stream's variance does not grow with depth.
@@ -40,8 +40,8 @@ void add_block(ModelSpec& model, std::int64_t layer) {
 
 }  // namespace
 
-ModelSpec make_model_spec(const GptSizes& sizes) {
-  ModelSpec model{sizes, &gpt2_network(), {}};
+model::ModelSpec make_model_spec(const config::GptSizes& sizes) {
+  model::ModelSpec model{sizes, &gpt2_network(), {}};
   const std::int64_t C = model.n_embd;
   model.parameters.push_back(
       {"transformer.wte.weight", {model.vocab_size, C}, true, Init::kNormal, kInitStd});
@@ -52,9 +52,9 @@ ModelSpec make_model_spec(const GptSizes& sizes) {
   return model;
 }
 
-ModelSpec make_model_spec(GptSizes sizes, std::int64_t vocab_size) {
+model::ModelSpec make_model_spec(config::GptSizes sizes, std::int64_t vocab_size) {
   sizes.vocab_size = vocab_size;
   return make_model_spec(sizes);
 }
 
-}  // namespace snug
+}  // namespace snug::gpt2

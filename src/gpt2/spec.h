@@ -3,11 +3,11 @@
 
 #include "model/model_spec.h"
 
-namespace snug {
+namespace snug::gpt2 {
 
 // lm_head is tied to wte and not listed.
-ModelSpec make_model_spec(const GptSizes& sizes);
+model::ModelSpec make_model_spec(const config::GptSizes& sizes);
 // The same with a vocabulary of `vocab_size`, whatever `sizes` says.
-ModelSpec make_model_spec(GptSizes sizes, std::int64_t vocab_size);
+model::ModelSpec make_model_spec(config::GptSizes sizes, std::int64_t vocab_size);
 
-}  // namespace snug
+}  // namespace snug::gpt2

@@ -15,7 +15,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-namespace snug {
+namespace snug::machine {
 namespace {
 
 // The value of a "Name:   123 kB" line, in bytes.
@@ -138,4 +138,4 @@ std::int64_t budget_bytes(const std::string& text, const HostMemory& memory) {
       "memory_budget = '{}' is not an amount of memory\nwrite 12GiB, 800MiB, 80% or auto", text));
 }
 
-}  // namespace snug
+}  // namespace snug::machine

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace snug {
+namespace snug::machine {
 
 struct HostMemory {
   std::int64_t total_bytes = 0;      // the machine's, or its control group's limit if lower
@@ -28,4 +28,4 @@ std::int64_t resident_bytes();
 // A budget in bytes: "12GiB", "80%" (of total), "auto" (what is available). Throws ConfigError.
 std::int64_t budget_bytes(const std::string& text, const HostMemory& memory);
 
-}  // namespace snug
+}  // namespace snug::machine

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/test_directory.h"
 
-namespace snug {
+namespace snug::machine {
 namespace {
 
 TEST(HostMemory, IsConsistent) {
@@ -119,4 +119,4 @@ TEST(HostMemory, ReadsBudgets) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::machine

@@ -11,7 +11,7 @@
 #include <optional>
 #include <system_error>
 
-namespace snug {
+namespace snug::machine {
 namespace {
 
 std::string text_of(const std::string& path) {
@@ -102,4 +102,4 @@ std::string terminal_text(std::string_view text) {
   return shown;
 }
 
-}  // namespace snug
+}  // namespace snug::machine

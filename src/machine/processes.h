@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace snug {
+namespace snug::machine {
 
 struct HostProcess {
   std::int64_t pid = 0;
@@ -27,4 +27,4 @@ std::vector<HostProcess> largest_processes(std::size_t count, const std::string&
 // What a terminal shows as it stands, a column each: everything but printable ASCII becomes "?".
 std::string terminal_text(std::string_view text);
 
-}  // namespace snug
+}  // namespace snug::machine

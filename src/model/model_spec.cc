@@ -1,6 +1,6 @@
 #include "model/model_spec.h"
 
-namespace snug {
+namespace snug::model {
 std::int64_t ModelSpec::parameter_count() const {
   std::int64_t count = 0;
   for (const ParameterSpec& p : parameters) count = checked_add(count, p.shape.element_count());
@@ -17,4 +17,4 @@ double flops_per_token(const ModelSpec& model, std::int64_t block_size) {
                                 static_cast<double>(model.n_embd) * static_cast<double>(block_size);
 }
 
-}  // namespace snug
+}  // namespace snug::model

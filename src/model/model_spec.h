@@ -9,7 +9,11 @@
 #include "base/shape.h"
 #include "config/gpt_sizes.h"
 
-namespace snug {
+namespace snug::program {
+class Network;  // program/network.h
+}
+
+namespace snug::model {
 
 struct ParameterSpec {
   enum class Init { kZeros, kOnes, kNormal };
@@ -21,10 +25,8 @@ struct ParameterSpec {
   double init_std;  // kNormal only
 };
 
-class Network;  // program/network.h
-
-struct ModelSpec : GptSizes {
-  const Network* network = nullptr;  // of the family; lives as long as the program
+struct ModelSpec : config::GptSizes {
+  const program::Network* network = nullptr;  // of the family; lives as long as the program
   std::vector<ParameterSpec>
       parameters;  // in nanoGPT's order; lm_head is tied to wte and not listed
 
@@ -36,4 +38,4 @@ struct ModelSpec : GptSizes {
 // nanoGPT's estimate of floating-point operations per token, forward and backward.
 double flops_per_token(const ModelSpec& model, std::int64_t block_size);
 
-}  // namespace snug
+}  // namespace snug::model

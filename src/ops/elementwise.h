@@ -1,6 +1,7 @@
 // Ops that work element by element.
 #pragma once
 
+#include "base/gelu_form.h"
 #include "ops/operand.h"
 
 namespace snug::ops {
@@ -10,6 +11,7 @@ struct Gelu {
 
   Read x;   // (B, T, C)
   Write y;  // may be x
+  GeluForm form = GeluForm::kErf;
 
   static constexpr auto kPrecision = &Gelu::x;
   static constexpr auto operands() {
@@ -22,6 +24,7 @@ struct GeluBackward {
 
   Read x;     // GELU's input
   Update dy;  // the output's gradient becomes the input's
+  GeluForm form = GeluForm::kErf;
 
   static constexpr auto kPrecision = &GeluBackward::x;
   static constexpr auto operands() {

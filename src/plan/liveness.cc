@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-namespace snug {
+namespace snug::plan {
 namespace {
 
 struct Span {
@@ -25,7 +25,7 @@ struct Span {
 
 class LivenessPass {
  public:
-  explicit LivenessPass(const Program& program)
+  explicit LivenessPass(const program::Program& program)
       : program_(program), spans_(program.tensors.size()) {}
 
   std::vector<Block> run() {
@@ -45,7 +45,7 @@ class LivenessPass {
  private:
   void number_phases() {
     std::int32_t step = 0;
-    for (const Phase& phase : program_.phases) {
+    for (const program::Phase& phase : program_.phases) {
       Span span;
       const auto count = static_cast<std::int32_t>(phase.ops.size());
       if (count > 0) span.include(step, step + count - 1);
@@ -57,10 +57,10 @@ class LivenessPass {
   }
 
   void visit_phase(std::int32_t p) {
-    const Phase& phase = program_.phases[static_cast<std::size_t>(p)];
+    const program::Phase& phase = program_.phases[static_cast<std::size_t>(p)];
     std::int32_t step = phases_[static_cast<std::size_t>(p)].first;
     for (std::size_t o = 0; o < phase.ops.size(); ++o, ++step) {
-      const Op& op = phase.ops[o];
+      const ops::Op& op = phase.ops[o];
       const Span alive = span_of(phase, o, step);
       ops::for_each_operand(
           op, [&](std::string_view, TensorId id, ops::Access) { touch(id, p, alive, op); });
@@ -72,17 +72,17 @@ class LivenessPass {
   }
 
   // The steps for which an op's tensors are needed: its own, or all of the loop that it is part of.
-  static Span span_of(const Phase& phase, std::size_t o, std::int32_t step) {
+  static Span span_of(const program::Phase& phase, std::size_t o, std::int32_t step) {
     Span span;
     span.include(step, step);
-    if (const RowLoop* loop = phase.loop_of(o)) {
+    if (const ops::RowLoop* loop = phase.loop_of(o)) {
       span.include(step - static_cast<std::int32_t>(o - loop->first_op),
                    step + static_cast<std::int32_t>(loop->end_op - 1 - o));
     }
     return span;
   }
 
-  void touch(TensorId id, std::int32_t p, const Span& alive, const Op& op) {
+  void touch(TensorId id, std::int32_t p, const Span& alive, const ops::Op& op) {
     const Tensor& tensor = program_.tensor(id);
     Span& span = spans_[static_cast<std::size_t>(id)];
     const bool in_iteration = program_.phases[static_cast<std::size_t>(p)].in_iteration;
@@ -112,7 +112,7 @@ class LivenessPass {
     }
   }
 
-  const Program& program_;
+  const program::Program& program_;
   std::vector<Span> spans_;
   std::vector<Span> phases_;
   Span run_, iteration_;
@@ -121,6 +121,8 @@ class LivenessPass {
 
 }  // namespace
 
-std::vector<Block> live_blocks(const Program& program) { return LivenessPass(program).run(); }
+std::vector<Block> live_blocks(const program::Program& program) {
+  return LivenessPass(program).run();
+}
 
-}  // namespace snug
+}  // namespace snug::plan

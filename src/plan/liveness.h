@@ -7,7 +7,7 @@
 
 #include "program/program.h"
 
-namespace snug {
+namespace snug::plan {
 
 // Bytes that must stay together from step `first` to step `last`, both included.
 struct Block {
@@ -21,6 +21,6 @@ struct Block {
 // Steps are numbered through all ops of all phases. What an op of a loop touches is alive
 // for the whole loop. Tensors that nothing touches get no block.
 // Throws InternalError when an op of another phase touches a Lifetime::kOps or kPhase tensor.
-std::vector<Block> live_blocks(const Program& program);
+std::vector<Block> live_blocks(const program::Program& program);
 
-}  // namespace snug
+}  // namespace snug::plan

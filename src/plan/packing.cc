@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-namespace snug {
+namespace snug::plan {
 namespace {
 
 using Order = std::function<bool(const Block&, const Block&)>;
@@ -144,4 +144,4 @@ Packing pack(const std::vector<Block>& blocks, std::int64_t lower_bound_bytes) {
   return always_live.below(best);
 }
 
-}  // namespace snug
+}  // namespace snug::plan

@@ -6,7 +6,7 @@
 
 #include "plan/liveness.h"
 
-namespace snug {
+namespace snug::plan {
 
 struct Packing {
   std::vector<std::int64_t> offset;  // per block
@@ -16,4 +16,4 @@ struct Packing {
 // Tries several greedy orders and keeps the best; stops as soon as one reaches `lower_bound_bytes`.
 Packing pack(const std::vector<Block>& blocks, std::int64_t lower_bound_bytes);
 
-}  // namespace snug
+}  // namespace snug::plan

@@ -5,11 +5,11 @@
 #include "plan/liveness.h"
 #include "plan/packing.h"
 
-namespace snug {
+namespace snug::plan {
 namespace {
 
 // Fills steps, peak and phase maxima from the blocks' lifetimes.
-void add_timeline(const Program& program, const std::vector<Block>& blocks, Plan& plan) {
+void add_timeline(const program::Program& program, const std::vector<Block>& blocks, Plan& plan) {
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     for (std::size_t o = 0; o < program.phases[p].ops.size(); ++o) {
       plan.steps.push_back({static_cast<std::int32_t>(p), static_cast<std::int32_t>(o), 0, {}});
@@ -40,7 +40,8 @@ void add_timeline(const Program& program, const std::vector<Block>& blocks, Plan
 }
 
 // Leaves those of one space; scratch lies in the one that the ops compute in.
-std::vector<Block> blocks_in(Space space, const Program& program, std::vector<Block> blocks) {
+std::vector<Block> blocks_in(Space space, const program::Program& program,
+                             std::vector<Block> blocks) {
   const Space own = compute_space(program);
   std::erase_if(blocks, [&](const Block& block) {
     return (block.tensor == kNoTensor ? own : program.tensor(block.tensor).space) != space;
@@ -48,7 +49,7 @@ std::vector<Block> blocks_in(Space space, const Program& program, std::vector<Bl
   return blocks;
 }
 
-std::int64_t most_live_bytes(const Program& program, const std::vector<Block>& blocks) {
+std::int64_t most_live_bytes(const program::Program& program, const std::vector<Block>& blocks) {
   Plan plan;
   add_timeline(program, blocks, plan);
   return plan.lower_bound_bytes;
@@ -72,8 +73,8 @@ std::vector<Block> with_shared_scratch(const std::vector<Block>& blocks) {
   return shared;
 }
 
-void place(const Program& program, const std::vector<Block>& blocks, const Packing& packing,
-           Plan& plan) {
+void place(const program::Program& program, const std::vector<Block>& blocks,
+           const Packing& packing, Plan& plan) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Block& block = blocks[i];
     if (block.tensor != kNoTensor) {
@@ -92,7 +93,7 @@ void place(const Program& program, const std::vector<Block>& blocks, const Packi
 
 }  // namespace
 
-Space compute_space(const Program& program) {
+Space compute_space(const program::Program& program) {
   const auto is_remote = [](const Tensor& tensor) { return tensor.space == Space::kDevice; };
   return std::ranges::any_of(program.tensors, is_remote) ? Space::kDevice : Space::kHost;
 }
@@ -103,14 +104,14 @@ std::int64_t Plan::arena_bytes_in(Space where) const {
   return found == shared_arenas.end() ? 0 : found->byte_count;
 }
 
-std::int64_t most_live_bytes(const Program& program) {
+std::int64_t most_live_bytes(const program::Program& program) {
   return most_live_bytes(program, blocks_in(compute_space(program), program, live_blocks(program)));
 }
 
 namespace {
 
 // Packs what the ops compute with.
-void pack_own_space(const Program& program, const std::vector<Block>& blocks, Plan& plan) {
+void pack_own_space(const program::Program& program, const std::vector<Block>& blocks, Plan& plan) {
   add_timeline(program, blocks, plan);
   // Scratch that stays where it is stays in the cache; but not a byte is spent on that.
   const std::vector<Block> shared = with_shared_scratch(blocks);
@@ -127,19 +128,19 @@ void pack_own_space(const Program& program, const std::vector<Block>& blocks, Pl
   place(program, blocks, packing, plan);
 }
 
-void pack_shared_space(Space space, const Program& program, const std::vector<Block>& blocks,
-                       Plan& plan) {
+void pack_shared_space(Space space, const program::Program& program,
+                       const std::vector<Block>& blocks, Plan& plan) {
   if (blocks.empty()) return;
   const Packing packing = pack(blocks, most_live_bytes(program, blocks));
   plan.shared_arenas.push_back({space, packing.total_bytes});
   place(program, blocks, packing, plan);
 }
 
-Plan packed_plan(const Program& program) {
+Plan packed_plan(const program::Program& program) {
   Plan plan;
   plan.space = compute_space(program);
   plan.tensor_offset.assign(program.tensors.size(), -1);
-  for (const Phase& phase : program.phases) plan.scratch.emplace_back(phase.ops.size());
+  for (const program::Phase& phase : program.phases) plan.scratch.emplace_back(phase.ops.size());
   const std::vector<Block> blocks = live_blocks(program);
   for (const Space space : {Space::kHost, Space::kPinned, Space::kDevice}) {
     const std::vector<Block> here = blocks_in(space, program, blocks);
@@ -154,7 +155,7 @@ Plan packed_plan(const Program& program) {
 
 }  // namespace
 
-Plan make_plan(const Program& program) {
+Plan make_plan(const program::Program& program) {
   Plan plan = packed_plan(program);
 #ifndef NDEBUG
   verify_plan(program, plan);
@@ -162,4 +163,4 @@ Plan make_plan(const Program& program) {
   return plan;
 }
 
-}  // namespace snug
+}  // namespace snug::plan

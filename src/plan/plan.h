@@ -9,7 +9,7 @@
 
 #include "program/program.h"
 
-namespace snug {
+namespace snug::plan {
 
 constexpr std::int64_t kTensorAlignment = 64;  // a cache line, and the widest vector
 
@@ -57,18 +57,18 @@ struct Plan {
 };
 
 // The device's memory where the program has tensors there, else the host's.
-Space compute_space(const Program& program);
+Space compute_space(const program::Program& program);
 
 // Plan::lower_bound_bytes alone, without placing anything.
-std::int64_t most_live_bytes(const Program& program);
+std::int64_t most_live_bytes(const program::Program& program);
 
 // Throws InternalError when a tensor is touched outside its lifetime. Where assertions are on, the
 // plan is verified before it is returned.
-Plan make_plan(const Program& program);
+Plan make_plan(const program::Program& program);
 
 // Throws InternalError naming both tensors when two that are alive together share a byte, or when
 // one lies outside the arena or off its alignment. Knows nothing of how make_plan placed them, but
 // trusts the same lifetimes; those are held to be right by laws_test, which poisons dead bytes.
-void verify_plan(const Program& program, const Plan& plan);
+void verify_plan(const program::Program& program, const Plan& plan);
 
-}  // namespace snug
+}  // namespace snug::plan

@@ -10,23 +10,23 @@
 #include "program/sampling_program.h"
 #include "program/training_program.h"
 
-namespace snug {
+namespace snug::plan {
 namespace {
 
 // Scratch of a made-up backend: enough to see that the plan books it.
-class FakeTarget : public Target {
+class FakeTarget : public program::Target {
  public:
-  std::int64_t scratch_bytes(const Op& op, const ops::Shapes&) const override {
+  std::int64_t scratch_bytes(const ops::Op& op, const ops::Shapes&) const override {
     return op.is<ops::Attention>() || op.is<ops::Linear>() ? 10000 : 0;
   }
-  std::int64_t overhead_bytes(const Program&) const override { return 0; }
+  std::int64_t overhead_bytes(const program::Program&) const override { return 0; }
   DType compute_dtype(DType wanted) const override { return wanted; }
 };
 
 struct NamedShape {
   const char* name;
   std::int64_t layers, width, vocab;
-  TrainingShape shape;
+  program::TrainingShape shape;
 };
 
 std::vector<NamedShape> shapes() {
@@ -48,27 +48,27 @@ std::vector<NamedShape> shapes() {
   return all;
 }
 
-ModelSpec model_of(const NamedShape& s) {
-  Config config;
+model::ModelSpec model_of(const NamedShape& s) {
+  config::Config config;
   config.n_layer = s.layers;
   config.n_embd = s.width;
   config.n_head = s.width / 8;
   config.block_size = s.shape.block_size;
   config.dropout = 0.1;
   config.bias = true;
-  return make_model_spec(config, s.vocab);
+  return gpt2::make_model_spec(config, s.vocab);
 }
 
 TEST(Plan, PacksOurProgramsWithinTwoPercentOfTheLowerBound) {
   for (const NamedShape& s : shapes()) {
-    const ModelSpec model = model_of(s);
-    const Program program = build_training_program(model, s.shape, FakeTarget());
+    const model::ModelSpec model = model_of(s);
+    const program::Program program = program::build_training_program(model, s.shape, FakeTarget());
     const Plan plan = make_plan(program);
     verify_plan(program, plan);
     EXPECT_LE(plan.packing_ratio(), 1.02) << s.name;
     RecordProperty(s.name, std::to_string(plan.packing_ratio()));
-    const Program sampling =
-        build_sampling_program(model, s.shape.block_size, DType::kF32, FakeTarget());
+    const program::Program sampling =
+        program::build_sampling_program(model, s.shape.block_size, DType::kF32, FakeTarget());
     const Plan sampling_plan = make_plan(sampling);
     verify_plan(sampling, sampling_plan);
     EXPECT_LE(sampling_plan.packing_ratio(), 1.02) << s.name;
@@ -80,8 +80,9 @@ TEST(Plan, ALargeBatchIsAsManyOpsAsASmallOne) {
   NamedShape s = shapes()[0];
   const auto op_count = [&] {
     std::size_t count = 0;
-    const Program program = build_training_program(model_of(s), s.shape, FakeTarget());
-    for (const Phase& phase : program.phases) count += phase.ops.size();
+    const program::Program program =
+        program::build_training_program(model_of(s), s.shape, FakeTarget());
+    for (const program::Phase& phase : program.phases) count += phase.ops.size();
     return count;
   };
   s.shape.batch_size = 1;
@@ -93,11 +94,12 @@ TEST(Plan, ALargeBatchIsAsManyOpsAsASmallOne) {
 TEST(Plan, CheckpointedBlocksKeepOneTensorEach) {
   NamedShape s = shapes()[0];
   s.shape = {2, 1, 1024, 1, 64, 0, 0, 0.1};
-  const ModelSpec model = model_of(s);
+  const model::ModelSpec model = model_of(s);
   const std::int64_t unit = 2 * 1024 * 768 * 4;  // one (B, T, C)
   const auto peak = [&](std::int64_t blocks) {
     s.shape.checkpoint_blocks = blocks;
-    return make_plan(build_training_program(model, s.shape, FakeTarget())).lower_bound_bytes;
+    return make_plan(program::build_training_program(model, s.shape, FakeTarget()))
+        .lower_bound_bytes;
   };
   // A block keeps 10 units and its statistics; checkpointed, its input only.
   const std::int64_t saved = peak(0) - peak(6);
@@ -111,8 +113,8 @@ std::int64_t per_layer(NamedShape s) {
   const auto peak = [&](std::int64_t layers) {
     s.layers = layers;
     s.shape.checkpoint_blocks = s.shape.checkpoint_blocks > 0 ? layers : 0;
-    const ModelSpec model = model_of(s);
-    const Plan plan = make_plan(build_training_program(model, s.shape, FakeTarget()));
+    const model::ModelSpec model = model_of(s);
+    const Plan plan = make_plan(program::build_training_program(model, s.shape, FakeTarget()));
     const RoleBytes& roles = plan.steps[plan.peak_step].by_role;
     return roles[static_cast<std::size_t>(Role::kActivations)];
   };
@@ -137,9 +139,9 @@ TEST(Plan, SixteenBitLayersKeepWhatTheDesignAllows) {
 
 TEST(Plan, SixteenBitArithmeticKeepsFloat32WeightsBesideItsCopies) {
   NamedShape s = shapes()[0];
-  const ModelSpec model = model_of(s);
+  const model::ModelSpec model = model_of(s);
   const auto role = [&](Role wanted) {
-    const Program program = build_training_program(model, s.shape, FakeTarget());
+    const program::Program program = program::build_training_program(model, s.shape, FakeTarget());
     std::int64_t bytes = 0;
     for (const Tensor& tensor : program.tensors) {
       if (tensor.role == wanted) bytes += tensor.byte_count();
@@ -152,7 +154,7 @@ TEST(Plan, SixteenBitArithmeticKeepsFloat32WeightsBesideItsCopies) {
   s.shape.compute = DType::kBF16;
   s.shape.moments = DType::kBF16;
   std::int64_t matrices = 0;
-  for (const ParameterSpec& p : model.parameters) {
+  for (const model::ParameterSpec& p : model.parameters) {
     if (p.shape.rank() == 2) matrices += p.shape.element_count();
   }
   EXPECT_EQ(role(Role::kWeights), 4 * count + 2 * matrices);
@@ -164,9 +166,9 @@ TEST(Plan, SixteenBitArithmeticKeepsFloat32WeightsBesideItsCopies) {
 
 TEST(Plan, EvaluationAloneNeedsNoTrainingState) {
   NamedShape s = shapes()[0];
-  const ModelSpec model = model_of(s);
+  const model::ModelSpec model = model_of(s);
   s.shape.eval_only = true;
-  const Program program = build_training_program(model, s.shape, FakeTarget());
+  const program::Program program = program::build_training_program(model, s.shape, FakeTarget());
   const Plan plan = make_plan(program);
   verify_plan(program, plan);
   const RoleBytes& roles = plan.steps[plan.peak_step].by_role;
@@ -178,28 +180,30 @@ TEST(Plan, EvaluationAloneNeedsNoTrainingState) {
 TEST(Plan, EvaluationMayUseTheGradientsBytes) {
   NamedShape s = shapes()[0];
   s.shape = {1, 1, 64, 1, 64, 0, 64, 0.1};
-  const Plan plan = make_plan(build_training_program(model_of(s), s.shape, FakeTarget()));
+  const Plan plan = make_plan(program::build_training_program(model_of(s), s.shape, FakeTarget()));
   s.shape.eval_batch_size = 16;
-  const Plan larger = make_plan(build_training_program(model_of(s), s.shape, FakeTarget()));
+  const Plan larger =
+      make_plan(program::build_training_program(model_of(s), s.shape, FakeTarget()));
   EXPECT_EQ(plan.arena_bytes, larger.arena_bytes);
 }
 
 TEST(Plan, NoTensorIsLargerThanItsChunkOfLogits) {
   const NamedShape s = shapes()[1];
-  const Program program = build_training_program(model_of(s), s.shape, FakeTarget());
+  const program::Program program =
+      program::build_training_program(model_of(s), s.shape, FakeTarget());
   for (const Tensor& tensor : program.tensors) {
     EXPECT_TRUE(tensor.role != Role::kLossHead || tensor.byte_count() <= 64 * kMiB) << tensor.name;
   }
 }
 
 // A random program: every op writes a new tensor and reads some that are older.
-Program random_program(std::uint32_t seed) {
+program::Program random_program(std::uint32_t seed) {
   std::mt19937 random(seed);
   const auto below = [&](std::size_t n) { return random() % n; };
-  Program program;
+  program::Program program;
   for (int p = 0; p < 3; ++p) {
-    Phase phase;
-    phase.kind = static_cast<PhaseKind>(p);
+    program::Phase phase;
+    phase.kind = static_cast<program::PhaseKind>(p);
     phase.in_iteration = p > 0;
     const std::size_t first = program.tensors.size();
     const std::size_t op_count = 1 + below(30);
@@ -226,7 +230,7 @@ Program random_program(std::uint32_t seed) {
 
 TEST(Plan, RandomProgramsNeverOverlapAndNeverBeatTheLowerBound) {
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
-    const Program program = random_program(seed);
+    const program::Program program = random_program(seed);
     const Plan plan = make_plan(program);
     ASSERT_NO_THROW(verify_plan(program, plan)) << seed;
     EXPECT_GE(plan.arena_bytes, plan.lower_bound_bytes);
@@ -235,7 +239,7 @@ TEST(Plan, RandomProgramsNeverOverlapAndNeverBeatTheLowerBound) {
 }
 
 TEST(Plan, VerifierSeesAnOverlapAndAnEscape) {
-  const Program program = random_program(7);
+  const program::Program program = random_program(7);
   Plan plan = make_plan(program);
   ASSERT_NO_THROW(verify_plan(program, plan));
   Plan escaped = plan;
@@ -257,11 +261,12 @@ TEST(Plan, VerifierSeesAnOverlapAndAnEscape) {
 
 // One phase whose ops have so much scratch, and a tensor of so many bytes each that is alive in its
 // op alone.
-Program program_with_scratch(const std::vector<std::array<std::int64_t, 2>>& scratch_and_tensor) {
-  Program program;
-  Phase phase{}, without_ops{};
-  phase.kind = PhaseKind::kEvaluate;
-  without_ops.kind = PhaseKind::kSave;
+program::Program program_with_scratch(
+    const std::vector<std::array<std::int64_t, 2>>& scratch_and_tensor) {
+  program::Program program;
+  program::Phase phase{}, without_ops{};
+  phase.kind = program::PhaseKind::kEvaluate;
+  without_ops.kind = program::PhaseKind::kSave;
   for (const auto& [scratch, bytes] : scratch_and_tensor) {
     const auto id = static_cast<TensorId>(program.tensors.size());
     program.tensors.push_back({"t", {bytes}, DType::kU8});
@@ -272,7 +277,8 @@ Program program_with_scratch(const std::vector<std::array<std::int64_t, 2>>& scr
 }
 
 TEST(Plan, OpsOfAPhaseShareScratchWhereThatIsFree) {
-  const Program program = program_with_scratch({{64, 640}, {0, 64}, {256, 640}, {128, 640}});
+  const program::Program program =
+      program_with_scratch({{64, 640}, {0, 64}, {256, 640}, {128, 640}});
   const Plan plan = make_plan(program);
   verify_plan(program, plan);
   EXPECT_EQ(plan.arena_bytes, 896);
@@ -285,7 +291,7 @@ TEST(Plan, OpsOfAPhaseShareScratchWhereThatIsFree) {
 }
 
 TEST(Plan, NoByteIsSpentOnSharedScratch) {
-  const Program program = program_with_scratch({{64, 1024}, {256, 128}});
+  const program::Program program = program_with_scratch({{64, 1024}, {256, 128}});
   const Plan plan = make_plan(program);
   verify_plan(program, plan);
   EXPECT_EQ(plan.arena_bytes, 1088);
@@ -296,7 +302,7 @@ TEST(Plan, NoByteIsSpentOnSharedScratch) {
 // Every third tensor on the host's side of a device.
 TEST(Plan, EverySpaceHasAnArenaOfItsOwn) {
   for (std::uint32_t seed = 0; seed < 100; ++seed) {
-    Program program = random_program(seed);
+    program::Program program = random_program(seed);
     const Plan together = make_plan(program);
     for (std::size_t t = 0; t < program.tensors.size(); ++t) {
       program.tensors[t].space = t % 3 == 0 ? Space::kPinned : Space::kDevice;
@@ -316,7 +322,7 @@ TEST(Plan, EverySpaceHasAnArenaOfItsOwn) {
 }
 
 TEST(Plan, RefusesTensorsTouchedOutsideTheirLifetime) {
-  Program program = random_program(1);
+  program::Program program = random_program(1);
   for (Tensor& tensor : program.tensors) tensor.lifetime = Lifetime::kOps;
   const auto cast_of = [&](std::size_t phase) -> ops::Cast& {
     return std::get<ops::Cast>(program.phases[phase].ops[0].definition);
@@ -326,4 +332,4 @@ TEST(Plan, RefusesTensorsTouchedOutsideTheirLifetime) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::plan

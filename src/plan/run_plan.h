@@ -10,11 +10,11 @@
 #include "plan/plan.h"
 #include "program/target.h"
 
-namespace snug {
+namespace snug::plan {
 
 struct RunPlan {
-  ModelSpec model;
-  Program program;
+  model::ModelSpec model;
+  program::Program program;
   Plan plan;
   std::int64_t overhead_bytes = 0;  // resident outside the arena, see Target::overhead_bytes
 
@@ -23,14 +23,15 @@ struct RunPlan {
 
 // The program of a training run, not yet placed. `config` is a resolved one; its vocab_size does
 // not count, here and below.
-Program training_program(const Config& config, std::int64_t vocab_size, const Target& target);
+program::Program training_program(const config::Config& config, std::int64_t vocab_size,
+                                  const program::Target& target);
 
 // By pointer, because executors refer to program and plan. With config.verify_plan the plan is
 // verified in every build.
-std::unique_ptr<RunPlan> plan_training(const Config& config, std::int64_t vocab_size,
-                                       const Target& target);
+std::unique_ptr<RunPlan> plan_training(const config::Config& config, std::int64_t vocab_size,
+                                       const program::Target& target);
 // `window` positions are kept; `compute` is the precision that is wanted.
-std::unique_ptr<RunPlan> plan_sampling(const ModelSpec& model, std::int64_t window, DType compute,
-                                       const Target& target);
+std::unique_ptr<RunPlan> plan_sampling(const model::ModelSpec& model, std::int64_t window,
+                                       DType compute, const program::Target& target);
 
-}  // namespace snug
+}  // namespace snug::plan

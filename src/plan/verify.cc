@@ -9,12 +9,12 @@
 #include "plan/liveness.h"
 #include "plan/plan.h"
 
-namespace snug {
+namespace snug::plan {
 namespace {
 
-std::string name_of_block(const Program& program, const Block& block) {
+std::string name_of_block(const program::Program& program, const Block& block) {
   if (block.tensor != kNoTensor) return program.tensor(block.tensor).name;
-  const Phase& phase = program.phases[static_cast<std::size_t>(block.phase)];
+  const program::Phase& phase = program.phases[static_cast<std::size_t>(block.phase)];
   return "scratch of " + phase.ops[static_cast<std::size_t>(block.op)].label;
 }
 
@@ -33,7 +33,7 @@ struct Range {
 // The ranges alive at one step, by where they begin. Those that are in do not overlap.
 class AliveRanges {
  public:
-  explicit AliveRanges(const Program& program) : program_(program) {}
+  explicit AliveRanges(const program::Program& program) : program_(program) {}
 
   void add(const Range& range) {
     const auto next = by_begin_.lower_bound(range.begin);
@@ -52,15 +52,15 @@ class AliveRanges {
                                     name_of_block(program_, *b.block)));
   }
 
-  const Program& program_;
+  const program::Program& program_;
   std::map<std::int64_t, const Range*> by_begin_;
 };
 
-Space space_of(const Program& program, const Plan& plan, const Block& block) {
+Space space_of(const program::Program& program, const Plan& plan, const Block& block) {
   return block.tensor == kNoTensor ? plan.space : program.tensor(block.tensor).space;
 }
 
-Range checked_range(const Program& program, const Plan& plan, const Block& block) {
+Range checked_range(const program::Program& program, const Plan& plan, const Block& block) {
   const auto [begin, bytes] = place_of(plan, block);
   const std::int64_t arena_bytes = plan.arena_bytes_in(space_of(program, plan, block));
   if (begin < 0 || begin % kTensorAlignment != 0 || begin + bytes > arena_bytes) {
@@ -74,7 +74,8 @@ Range checked_range(const Program& program, const Plan& plan, const Block& block
   return {begin, begin + bytes, &block};
 }
 
-void check_overlaps(const Program& program, std::size_t steps, const std::vector<Range>& ranges) {
+void check_overlaps(const program::Program& program, std::size_t steps,
+                    const std::vector<Range>& ranges) {
   std::vector<std::vector<const Range*>> first_at(steps), last_at(steps);
   for (const Range& range : ranges) {
     if (range.begin == range.end) continue;
@@ -90,7 +91,7 @@ void check_overlaps(const Program& program, std::size_t steps, const std::vector
 
 }  // namespace
 
-void verify_plan(const Program& program, const Plan& plan) {
+void verify_plan(const program::Program& program, const Plan& plan) {
   const std::vector<Block> blocks = live_blocks(program);
   for (const Space space : {Space::kHost, Space::kPinned, Space::kDevice}) {
     std::vector<Range> ranges;
@@ -102,4 +103,4 @@ void verify_plan(const Program& program, const Plan& plan) {
   }
 }
 
-}  // namespace snug
+}  // namespace snug::plan

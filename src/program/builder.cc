@@ -7,19 +7,19 @@
 #include "base/error.h"
 #include "base/tensor_bytes.h"
 
-namespace snug {
+namespace snug::program {
 namespace {
 
 constexpr std::string_view kPrefix = "transformer.";
 
 // Norm weights and biases are few and touched elementwise: they stay float32.
-DType dtype_of(const ParameterSpec& parameter, DType compute) {
+DType dtype_of(const model::ParameterSpec& parameter, DType compute) {
   return parameter.shape.rank() > 1 ? compute : DType::kF32;
 }
 
 }  // namespace
 
-ProgramBuilder::ProgramBuilder(const ModelSpec& model, const Target& target, DType wanted)
+ProgramBuilder::ProgramBuilder(const model::ModelSpec& model, const Target& target, DType wanted)
     : model_(model), target_(target), compute_(target.compute_dtype(wanted)) {
   program_.threads = target.threads();
   for (std::size_t i = 0; i < model.parameters.size(); ++i) {
@@ -30,7 +30,7 @@ ProgramBuilder::ProgramBuilder(const ModelSpec& model, const Target& target, DTy
 }
 
 void ProgramBuilder::add_weights() {
-  for (const ParameterSpec& p : model_.parameters) {
+  for (const model::ParameterSpec& p : model_.parameters) {
     program_.weights.push_back(
         add({p.name, p.shape, dtype_of(p, compute_), Role::kWeights, Lifetime::kRun}));
   }
@@ -38,7 +38,7 @@ void ProgramBuilder::add_weights() {
 }
 
 void ProgramBuilder::add_training_state(DType moments) {
-  for (const ParameterSpec& p : model_.parameters) {
+  for (const model::ParameterSpec& p : model_.parameters) {
     const TensorId weight = add({p.name, p.shape, DType::kF32, Role::kWeights, Lifetime::kRun});
     const DType computed = dtype_of(p, compute_);
     program_.weights.push_back(weight);
@@ -137,8 +137,8 @@ void ProgramBuilder::begin_loop(std::int64_t chunk_rows, std::int64_t tile_rows)
 }
 
 void ProgramBuilder::emit(std::string label, ops::AnyOp definition) {
-  std::vector<Op>& all = phase().ops;
-  Op& op = all.emplace_back(Op{std::move(label), std::move(definition)});
+  std::vector<ops::Op>& all = phase().ops;
+  ops::Op& op = all.emplace_back(ops::Op{std::move(label), std::move(definition)});
   if (const std::string_view missing = ops::missing_operand(op); !missing.empty()) {
     throw InternalError(fmt::format("'{}' ({}) has no {}", op.label, ops::name_of(op), missing));
   }
@@ -146,4 +146,4 @@ void ProgramBuilder::emit(std::string label, ops::AnyOp definition) {
   op.scratch_bytes = target_.scratch_bytes(op, shapes_of(program_, phase(), all.size() - 1));
 }
 
-}  // namespace snug
+}  // namespace snug::program

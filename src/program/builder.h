@@ -10,14 +10,14 @@
 #include "program/program.h"
 #include "program/target.h"
 
-namespace snug {
+namespace snug::program {
 
 class ProgramBuilder {
  public:
   // `wanted` is the precision of the arithmetic; the target has the last word.
-  ProgramBuilder(const ModelSpec& model, const Target& target, DType wanted);
+  ProgramBuilder(const model::ModelSpec& model, const Target& target, DType wanted);
 
-  const ModelSpec& model() const { return model_; }
+  const model::ModelSpec& model() const { return model_; }
   DType compute() const { return compute_; }
 
   // Inference: every weight once, matrices in the precision of the arithmetic.
@@ -68,7 +68,7 @@ class ProgramBuilder {
   void require_no_loop() const;
   TensorId find(std::string_view short_name, const std::vector<TensorId>& ids) const;
 
-  const ModelSpec& model_;
+  const model::ModelSpec& model_;
   const Target& target_;
   DType compute_;
   std::unordered_map<std::string_view, std::size_t> parameter_index_;  // by short name
@@ -76,4 +76,4 @@ class ProgramBuilder {
   bool in_loop_ = false;
 };
 
-}  // namespace snug
+}  // namespace snug::program

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace snug {
+namespace snug::program {
 namespace {
 
 // Rows of a tile: enough that the vocabulary GEMMs run near their peak (measured in
@@ -74,4 +74,4 @@ void emit_loss_and_gradient(ProgramBuilder& builder, const Pass& pass, TensorId 
   builder.end_loop();
 }
 
-}  // namespace snug
+}  // namespace snug::program

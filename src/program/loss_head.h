@@ -4,7 +4,7 @@
 
 #include "program/network.h"
 
-namespace snug {
+namespace snug::program {
 
 // Rows of one product of the loss head. Chunk borders fall on these tiles of a sequence, so the
 // chunk size cannot change the order of any sum.
@@ -23,4 +23,4 @@ void emit_loss(ProgramBuilder& builder, const Pass& pass, TensorId normed,
 void emit_loss_and_gradient(ProgramBuilder& builder, const Pass& pass, TensorId normed,
                             std::int64_t wanted_rows);
 
-}  // namespace snug
+}  // namespace snug::program

@@ -7,7 +7,7 @@
 
 #include "program/builder.h"
 
-namespace snug {
+namespace snug::program {
 
 // What a pass over a phase's batch is for.
 enum class PassMode {
@@ -53,9 +53,9 @@ class Network {
   // `caches`, one per layer, for kPrefill and kDecode; they and the builder outlive the pass.
   virtual std::unique_ptr<Pass> begin(ProgramBuilder& builder, PassMode mode,
                                       std::span<const LayerCache> caches = {}) const = 0;
-  virtual std::int64_t cache_width(const ModelSpec& model) const = 0;
+  virtual std::int64_t cache_width(const model::ModelSpec& model) const = 0;
   // The parameter that embed_backward() keeps a table of rows for: its short name, (V, C).
   virtual std::string_view token_embedding() const = 0;
 };
 
-}  // namespace snug
+}  // namespace snug::program

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace snug {
+namespace snug::program {
 
 std::string_view name_of(PhaseKind kind) {
   switch (kind) {
@@ -28,8 +28,8 @@ std::string_view name_of(PhaseKind kind) {
   return "?";
 }
 
-const RowLoop* Phase::loop_of(std::size_t op) const {
-  for (const RowLoop& loop : loops) {
+const ops::RowLoop* Phase::loop_of(std::size_t op) const {
+  for (const ops::RowLoop& loop : loops) {
     if (loop.contains(op)) return &loop;
   }
   return nullptr;
@@ -46,4 +46,4 @@ ops::Shapes shapes_of(const Program& program, const Phase& phase, std::size_t op
   return {program.tensors, phase.batch_size, phase.block_size, phase.loop_of(op)};
 }
 
-}  // namespace snug
+}  // namespace snug::program

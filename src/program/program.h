@@ -9,10 +9,7 @@
 #include "base/tensor.h"
 #include "ops/op.h"
 
-namespace snug {
-
-using ops::Op;
-using ops::RowLoop;
+namespace snug::program {
 
 enum class PhaseKind : std::uint8_t {
   kLoad,
@@ -42,11 +39,11 @@ struct Phase {
   std::int64_t block_size = 0;
   PhaseTensors io = {};    // as the ops see them
   PhaseTensors host = {};  // as the host does: the same, or their twins where it cannot reach those
-  std::vector<Op> ops = {};
-  std::vector<RowLoop> loops = {};  // parts of `ops` that run chunk by chunk; in order, apart
+  std::vector<ops::Op> ops = {};
+  std::vector<ops::RowLoop> loops = {};  // parts of `ops` that run chunk by chunk; in order, apart
 
   // The loop that an op is part of, or null.
-  const RowLoop* loop_of(std::size_t op) const;
+  const ops::RowLoop* loop_of(std::size_t op) const;
 };
 
 struct Program {
@@ -66,4 +63,4 @@ struct Program {
 // The sizes that op number `op` of `phase` works with. They refer to the program's tensors.
 ops::Shapes shapes_of(const Program& program, const Phase& phase, std::size_t op);
 
-}  // namespace snug
+}  // namespace snug::program

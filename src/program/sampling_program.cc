@@ -4,11 +4,11 @@
 
 #include "program/network.h"
 
-namespace snug {
+namespace snug::program {
 namespace {
 
 std::vector<LayerCache> add_caches(ProgramBuilder& builder, std::int64_t window) {
-  const ModelSpec& model = builder.model();
+  const model::ModelSpec& model = builder.model();
   const auto add = [&](std::int64_t layer, const char* name) {
     return builder.add({fmt::format("h.{}.attn.{}", layer, name),
                         {window, model.network->cache_width(model)},
@@ -26,7 +26,7 @@ std::vector<LayerCache> add_caches(ProgramBuilder& builder, std::int64_t window)
 
 void emit_forward(ProgramBuilder& builder, PhaseKind kind, std::int64_t T,
                   std::span<const LayerCache> caches) {
-  const ModelSpec& model = builder.model();
+  const model::ModelSpec& model = builder.model();
   Phase& phase = builder.begin_phase(kind, false, 1, T);
   phase.io.tokens = builder.add({"tokens", {1, T}, DType::kI32, Role::kIo, Lifetime::kPhase});
   phase.io.logits =
@@ -51,7 +51,7 @@ void emit_forward(ProgramBuilder& builder, PhaseKind kind, std::int64_t T,
 
 }  // namespace
 
-Program build_sampling_program(const ModelSpec& model, std::int64_t window, DType compute,
+Program build_sampling_program(const model::ModelSpec& model, std::int64_t window, DType compute,
                                const Target& target) {
   ProgramBuilder builder(model, target, compute);
   builder.add_weights();
@@ -64,4 +64,4 @@ Program build_sampling_program(const ModelSpec& model, std::int64_t window, DTyp
   return builder.take();
 }
 
-}  // namespace snug
+}  // namespace snug::program

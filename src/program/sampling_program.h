@@ -5,10 +5,10 @@
 #include "model/model_spec.h"
 #include "program/target.h"
 
-namespace snug {
+namespace snug::program {
 
 // `window` positions are kept, at most the model's block_size.
-Program build_sampling_program(const ModelSpec& model, std::int64_t window, DType compute,
+Program build_sampling_program(const model::ModelSpec& model, std::int64_t window, DType compute,
                                const Target& target);
 
-}  // namespace snug
+}  // namespace snug::program

@@ -3,13 +3,13 @@
 
 #include "program/program.h"
 
-namespace snug {
+namespace snug::program {
 
 class Target {
  public:
   virtual ~Target() = default;
   // Bytes that `op` needs beside its tensors, library workspaces included.
-  virtual std::int64_t scratch_bytes(const Op& op, const ops::Shapes& shapes) const = 0;
+  virtual std::int64_t scratch_bytes(const ops::Op& op, const ops::Shapes& shapes) const = 0;
   virtual int threads() const { return 0; }
   virtual Space space() const { return Space::kHost; }
   // Where what the host fills and reads lies. If that is not space(), each of these tensors has a
@@ -22,4 +22,4 @@ class Target {
   virtual std::int64_t overhead_bytes(const Program& program) const = 0;
 };
 
-}  // namespace snug
+}  // namespace snug::program

@@ -5,14 +5,14 @@
 #include "program/loss_head.h"
 #include "program/network.h"
 
-namespace snug {
+namespace snug::program {
 namespace {
 
 // The token embedding's gradient, kept apart from the loss head's share of the same weight: the two
 // reach a sequence at different times, and adding both into one tensor would make the order of its
 // sums depend on the micro-batch. It holds a row per token that the iteration can have seen.
 ops::EmbedRows add_embed_rows(ProgramBuilder& builder, const TrainingShape& shape) {
-  const ModelSpec& model = builder.model();
+  const model::ModelSpec& model = builder.model();
   const std::int64_t tokens = checked_mul(shape.sequences_per_iteration(), shape.block_size);
   const std::int64_t capacity = std::min(model.vocab_size, tokens);
   const auto add = [&](const char* name, Shape extent, DType dtype) {
@@ -46,7 +46,7 @@ void end_batch(ProgramBuilder& builder) {
 }
 
 void emit_evaluate(ProgramBuilder& builder, const TrainingShape& shape) {
-  const ModelSpec& model = builder.model();
+  const model::ModelSpec& model = builder.model();
   builder.begin_phase(PhaseKind::kEvaluate, false, shape.eval_batch_size, shape.eval_block_size);
   add_batch_io(builder);
   const auto pass = model.network->begin(builder, PassMode::kInference);
@@ -60,7 +60,7 @@ void emit_evaluate(ProgramBuilder& builder, const TrainingShape& shape) {
 
 void emit_micro_step(ProgramBuilder& builder, const TrainingShape& shape,
                      const ops::EmbedRows& embed) {
-  const ModelSpec& model = builder.model();
+  const model::ModelSpec& model = builder.model();
   builder.begin_phase(PhaseKind::kMicroStep, true, shape.batch_size, shape.block_size);
   add_batch_io(builder);
   const auto pass = model.network->begin(builder, PassMode::kTraining);
@@ -102,7 +102,7 @@ void emit_update(ProgramBuilder& builder, const Program& program, const Training
                                                      .dwte = dwte});
   builder.emit("gradient norm", ops::GradientNorm{.gradients = program.gradients, .norm = norm});
   for (std::size_t i = 0; i < program.weights.size(); ++i) {
-    const ParameterSpec& parameter = builder.model().parameters[i];
+    const model::ParameterSpec& parameter = builder.model().parameters[i];
     const TensorId weight = program.weights[i], copy = program.compute_weights[i];
     builder.emit("AdamW " + parameter.name,
                  ops::AdamW{.weight = weight,
@@ -139,7 +139,7 @@ void emit_load(ProgramBuilder& builder, const Program& program) {
 
 }  // namespace
 
-TrainingShape training_shape(const Config& config) {
+TrainingShape training_shape(const config::Config& config) {
   TrainingShape shape;
   shape.batch_size = config.batch_size;
   shape.accumulation_steps = config.gradient_accumulation_steps;
@@ -156,7 +156,7 @@ TrainingShape training_shape(const Config& config) {
   return shape;
 }
 
-Program build_training_program(const ModelSpec& model, const TrainingShape& shape,
+Program build_training_program(const model::ModelSpec& model, const TrainingShape& shape,
                                const Target& target) {
   ProgramBuilder builder(model, target, shape.compute);
   shape.eval_only ? builder.add_weights() : builder.add_training_state(shape.moments);
@@ -174,4 +174,4 @@ Program build_training_program(const ModelSpec& model, const TrainingShape& shap
   return builder.take();
 }
 
-}  // namespace snug
+}  // namespace snug::program

@@ -5,7 +5,7 @@
 #include "model/model_spec.h"
 #include "program/target.h"
 
-namespace snug {
+namespace snug::program {
 
 // The settings that shape memory. Only E, the number of sequences per iteration, weight_decay and
 // the two dtypes can change the trained weights.
@@ -26,9 +26,9 @@ struct TrainingShape {
   std::int64_t sequences_per_iteration() const { return batch_size * accumulation_steps; }
 };
 
-TrainingShape training_shape(const Config& config);
+TrainingShape training_shape(const config::Config& config);
 
-Program build_training_program(const ModelSpec& model, const TrainingShape& shape,
+Program build_training_program(const model::ModelSpec& model, const TrainingShape& shape,
                                const Target& target);
 
-}  // namespace snug
+}  // namespace snug::program

@@ -4,7 +4,7 @@
 
 #include "report/doctor/columns.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 constexpr std::size_t kPageColumns = 80;
@@ -48,4 +48,4 @@ std::string shell_quoted(const std::string& word) {
   return text + "'";
 }
 
-}  // namespace snug
+}  // namespace snug::report

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace snug {
+namespace snug::report {
 
 // A word of the command line as a shell takes it.
 std::string shell_quoted(const std::string& word);
@@ -17,4 +17,4 @@ std::vector<std::string> command_lines(const std::vector<std::string>& words, st
 // The label and the command after it, eighty columns wide.
 std::string wrapped_command(const std::string& label, const std::vector<std::string>& words);
 
-}  // namespace snug
+}  // namespace snug::report

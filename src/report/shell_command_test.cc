@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -26,4 +26,4 @@ TEST(ShellCommand, TheLabelStandsBeforeTheFirstLine) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::report

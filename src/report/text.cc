@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace snug {
+namespace snug::report {
 
 std::string painted(bool color, const char* code, std::string_view text) {
   return color ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
@@ -43,4 +43,4 @@ std::string escape_html(std::string_view text) {
   return safe;
 }
 
-}  // namespace snug
+}  // namespace snug::report

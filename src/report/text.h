@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::report {
 
 // In a colour of the terminal ("1;32"), if there is colour at all.
 std::string painted(bool color, const char* code, std::string_view text);
@@ -17,4 +17,4 @@ std::string bar(std::int64_t bytes, std::int64_t max_bytes, int cells);
 // as a replacement character.
 std::string escape_html(std::string_view text);
 
-}  // namespace snug
+}  // namespace snug::report

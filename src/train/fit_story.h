@@ -8,15 +8,15 @@
 #include "checkpoint/manifest.h"
 #include "fit/outcome.h"
 
-namespace snug {
+namespace snug::train {
 
 // Adds an outcome to the state: the first fit of a run whatever it was; of later ones, when the run
 // goes on from a checkpoint, what they changed, if that is new.
-void remember_fit(TrainingState& state, const FitOutcome& outcome, bool resumed);
+void remember_fit(checkpoint::TrainingState& state, const fit::FitOutcome& outcome, bool resumed);
 
 // All fits of the run, the oldest first, one line each: "when this run started, fit: ...", "at
 // iteration 40, fit: ...". Texts that an older Snug has stored are told as they are. Throws
 // DataError for records that make no sense.
-std::vector<std::string> fit_story(const TrainingState& state);
+std::vector<std::string> fit_story(const checkpoint::TrainingState& state);
 
-}  // namespace snug
+}  // namespace snug::train

@@ -9,7 +9,7 @@
 #include "fit/fixes.h"
 #include "report/plan/fix_text.h"
 
-namespace snug {
+namespace snug::train {
 namespace {
 
 using Json = nlohmann::json;
@@ -18,14 +18,14 @@ using Lines = std::vector<std::string>;
 class FitStory : public testing::Test {
  protected:
   // What --fit does where `share` of the need may be used.
-  FitOutcome fit(double share, const std::vector<std::string>& more = {}) {
-    LoadedConfig loaded = small_loaded(more);
+  fit::FitOutcome fit(double share, const std::vector<std::string>& more = {}) {
+    config::LoadedConfig loaded = fit::small_loaded(more);
     const auto total = static_cast<double>(planner_.plan(loaded.values)->total_bytes());
-    const Budget budget =
-        plain_budget(static_cast<std::int64_t>(share * total), BudgetSource::kMemoryBudget, "0%");
-    const FitOutcome outcome =
-        apply_fix(loaded, find_fixes(planner_, loaded, budget), budget.usable_bytes);
-    state_.config_json = config_to_json(loaded.values);
+    const fit::Budget budget = fit::plain_budget(static_cast<std::int64_t>(share * total),
+                                                 fit::BudgetSource::kMemoryBudget, "0%");
+    const fit::FitOutcome outcome =
+        fit::apply_fix(loaded, fit::find_fixes(planner_, loaded, budget), budget.usable_bytes);
+    state_.config_json = config::config_to_json(loaded.values);
     return outcome;
   }
   static Lines at_start(const Lines& lines) {
@@ -34,9 +34,9 @@ class FitStory : public testing::Test {
     return told;
   }
 
-  PretendTarget target_;
-  Planner planner_{target_, 101, pretend_rates()};
-  TrainingState state_;
+  fit::PretendTarget target_;
+  fit::Planner planner_{target_, 101, fit::pretend_rates()};
+  checkpoint::TrainingState state_;
 };
 
 TEST_F(FitStory, TellsEveryOutcomeAsItWasSaid) {
@@ -46,16 +46,16 @@ TEST_F(FitStory, TellsEveryOutcomeAsItWasSaid) {
                                                  {"--eval_batch_size=40"},
                                                  {"--safest=True"},
                                                  {"--optimizer_dtype=float32"}}) {
-      const FitOutcome outcome = fit(share, more);
+      const fit::FitOutcome outcome = fit(share, more);
       remember_fit(state_, outcome, false);
-      EXPECT_EQ(fit_story(state_), at_start(fit_lines(outcome, false))) << state_.fits_json;
+      EXPECT_EQ(fit_story(state_), at_start(report::fit_lines(outcome, false))) << state_.fits_json;
     }
   }
 }
 
 TEST_F(FitStory, IsData) {
-  const FitOutcome outcome = fit(0.7);
-  ASSERT_EQ(outcome.kind, FitOutcome::Kind::kChanged);
+  const fit::FitOutcome outcome = fit(0.7);
+  ASSERT_EQ(outcome.kind, fit::FitOutcome::Kind::kChanged);
   remember_fit(state_, outcome, false);
   const Json fits = Json::parse(state_.fits_json);
   ASSERT_EQ(fits.size(), 1U);
@@ -69,41 +69,41 @@ TEST_F(FitStory, IsData) {
 }
 
 TEST_F(FitStory, OfLaterFitsWhatTheyChangedIfThatIsNew) {
-  const FitOutcome first = fit(0.7), second = fit(0.9);
+  const fit::FitOutcome first = fit(0.7), second = fit(0.9);
   ASSERT_TRUE(first.has_changed() && second.has_changed());
-  ASSERT_NE(fit_changes_line(first), fit_changes_line(second));
+  ASSERT_NE(report::fit_changes_line(first), report::fit_changes_line(second));
   remember_fit(state_, first, false);
   Lines story = fit_story(state_);
   state_.iteration = 40;
   remember_fit(state_, first, true);
   EXPECT_EQ(fit_story(state_), story);
-  remember_fit(state_, FitOutcome{}, true);  // fits as it is
+  remember_fit(state_, fit::FitOutcome{}, true);  // fits as it is
   EXPECT_EQ(fit_story(state_), story);
   remember_fit(state_, second, true);
-  story.push_back("at iteration 40, " + fit_changes_line(second));
+  story.push_back("at iteration 40, " + report::fit_changes_line(second));
   EXPECT_EQ(fit_story(state_), story);
   state_.iteration = 60;
   remember_fit(state_, first, true);
-  story.push_back("at iteration 60, " + fit_changes_line(first));
+  story.push_back("at iteration 60, " + report::fit_changes_line(first));
   EXPECT_EQ(fit_story(state_), story);
 }
 
 // As the first version wrote it: the first fit's lines, then what later ones changed.
 TEST_F(FitStory, ReadsTheTextsOfAnOlderSnug) {
-  const FitOutcome first = fit(0.7), second = fit(0.9);
+  const fit::FitOutcome first = fit(0.7), second = fit(0.9);
   state_.iteration = 40;
-  state_.fit_texts = fit_lines(first, false);
-  Lines story = at_start(fit_lines(first, false));
+  state_.fit_texts = report::fit_lines(first, false);
+  Lines story = at_start(report::fit_lines(first, false));
   EXPECT_EQ(fit_story(state_), story);
   remember_fit(state_, first, true);
   EXPECT_EQ(state_.fits_json, "[]");
-  state_.fit_texts.push_back("at iteration 20, " + fit_changes_line(second));
+  state_.fit_texts.push_back("at iteration 20, " + report::fit_changes_line(second));
   story.push_back(state_.fit_texts.back());
   EXPECT_EQ(fit_story(state_), story);
   remember_fit(state_, second, true);
   EXPECT_EQ(state_.fits_json, "[]");
   remember_fit(state_, first, true);
-  story.push_back("at iteration 40, " + fit_changes_line(first));
+  story.push_back("at iteration 40, " + report::fit_changes_line(first));
   EXPECT_EQ(fit_story(state_), story);
 }
 
@@ -135,4 +135,4 @@ TEST_F(FitStory, PassesOverRecordsThatMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::train

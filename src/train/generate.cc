@@ -10,8 +10,9 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "train/checkpoint_list.h"
+#include "train/narrowing_bytes.h"
 
-namespace snug {
+namespace snug::train {
 namespace {
 
 // Up to so many uncached positions are decoded one by one: cheaper than a prefill of the window.
@@ -35,39 +36,58 @@ float finite_maximum(std::span<const float> logits) {
 
 }  // namespace
 
-Generator::Generator(const RunPlan& run, const Device& device)
+Generator::Generator(const plan::RunPlan& run, const device::Device& device)
     : run_(run),
       executor_(device.make_executor(run.program, run.plan)),
-      prefill_(run.program.phase(PhaseKind::kPrefill)),
-      decode_(run.program.phase(PhaseKind::kDecode)),
+      prefill_(run.program.phase(program::PhaseKind::kPrefill)),
+      decode_(run.program.phase(program::PhaseKind::kDecode)),
       window_(prefill_.block_size),
       order_(static_cast<std::size_t>(run.model.vocab_size)),
       input_(static_cast<std::size_t>(window_)),
       logits_(order_.size()) {}
 
-Loaded Generator::load(const CheckpointStore& store) {
-  Loaded loaded;
+checkpoint::Loaded Generator::load(const checkpoint::CheckpointStore& store) {
+  checkpoint::Loaded loaded;
   const CheckpointList list(run_.program);
-  run_transfer(*executor_, run_.program.phase(PhaseKind::kLoad),
-               [&](TensorBytes& bytes) { loaded = store.load(list.tensors(&bytes)); });
+  backend::run_transfer(*executor_, run_.program.phase(program::PhaseKind::kLoad),
+                        [&](TensorBytes& held) {
+                          NarrowingBytes bytes(held, run_.program);
+                          loaded = store.load(list.tensors(&bytes));
+                        });
   return loaded;
+}
+
+void Generator::load(const formats::Source& source) {
+  const CheckpointList list(run_.program);
+  backend::run_transfer(*executor_, run_.program.phase(program::PhaseKind::kLoad),
+                        [&](TensorBytes& held) {
+                          NarrowingBytes bytes(held, run_.program);
+                          formats::fill(source, list.tensors(&bytes));
+                        });
+}
+
+std::span<const float> Generator::logits_after_all(std::span<const std::int32_t> tokens) {
+  check_ids(tokens);
+  prefill(tokens);
+  cached_ = 0;
+  return logits_;
 }
 
 void Generator::prefill(std::span<const std::int32_t> tokens) {
   // Positions after the last token are computed too, from token 0: causality keeps them away from
   // the ones that matter.
   std::fill(std::copy(tokens.begin(), tokens.end(), input_.begin()), input_.end(), 0);
-  write_elements<std::int32_t>(*executor_, prefill_.host.tokens, 0, input_);
-  StepContext context;
+  backend::write_elements<std::int32_t>(*executor_, prefill_.host.tokens, 0, input_);
+  backend::StepContext context;
   context.sequence_count = 1;
   context.position = static_cast<std::int64_t>(tokens.size()) - 1;
   executor_->run(prefill_, context);
-  read_elements(*executor_, prefill_.host.logits, 0, std::span(logits_));
+  backend::read_elements(*executor_, prefill_.host.logits, 0, std::span(logits_));
 }
 
 void Generator::decode(std::int32_t token, std::int64_t position) {
-  write_elements<std::int32_t>(*executor_, decode_.host.tokens, 0, {&token, 1});
-  StepContext context;
+  backend::write_elements<std::int32_t>(*executor_, decode_.host.tokens, 0, {&token, 1});
+  backend::StepContext context;
   context.sequence_count = 1;
   context.position = position;
   executor_->run(decode_, context);
@@ -84,7 +104,7 @@ std::span<const float> Generator::logits_after(std::span<const std::int32_t> tok
     for (; cached_ < length; ++cached_) {
       decode(tokens[static_cast<std::size_t>(cached_)], cached_);
     }
-    read_elements(*executor_, decode_.host.logits, 0, std::span(logits_));
+    backend::read_elements(*executor_, decode_.host.logits, 0, std::span(logits_));
   }
   return logits_;
 }
@@ -103,6 +123,9 @@ void Generator::check_ids(std::span<const std::int32_t> tokens) const {
 std::int32_t Generator::draw(const Settings& settings, std::span<const float> logits,
                              double uniform) {
   const float maximum = finite_maximum(logits);
+  if (settings.temperature == 0) {
+    return static_cast<std::int32_t>(std::ranges::find(logits, maximum) - logits.begin());
+  }
   order_.resize(logits.size());
   std::iota(order_.begin(), order_.end(), 0);
   auto kept = static_cast<std::int64_t>(logits.size());
@@ -115,13 +138,22 @@ std::int32_t Generator::draw(const Settings& settings, std::span<const float> lo
     std::nth_element(order_.begin(), order_.begin() + kept - 1, order_.end(), higher);
     std::sort(order_.begin(), order_.begin() + kept);
   }
-  const auto candidates = std::span(order_).first(static_cast<std::size_t>(kept));
+  std::span<std::int32_t> candidates = std::span(order_).first(static_cast<std::size_t>(kept));
   const auto weight = [&](std::int32_t id) {
     const double logit = logits[static_cast<std::size_t>(id)];
     return std::exp((logit - static_cast<double>(maximum)) / settings.temperature);
   };
   double total = 0;
   for (const std::int32_t id : candidates) total += weight(id);
+  if (settings.top_p < 1) {
+    std::sort(candidates.begin(), candidates.end(), higher);
+    const double wanted = settings.top_p * total;
+    std::size_t count = 0;
+    for (total = 0; count < candidates.size() && total < wanted; ++count) {
+      total += weight(candidates[count]);
+    }
+    candidates = candidates.first(count);
+  }
   double left = uniform * total;
   for (const std::int32_t id : candidates) {
     left -= weight(id);
@@ -149,4 +181,4 @@ void Generator::generate(const Settings& settings, std::uint32_t sample_index,
   }
 }
 
-}  // namespace snug
+}  // namespace snug::train

@@ -12,7 +12,7 @@
 #include "device/cpu_device.h"
 #include "gpt2/spec.h"
 
-namespace snug {
+namespace snug::train {
 namespace {
 
 constexpr std::int64_t kVocabulary = 11;
@@ -21,15 +21,15 @@ constexpr std::int64_t kVocabulary = 11;
 class GeneratorTest : public ::testing::Test {
  protected:
   GeneratorTest() {
-    Config config;
+    config::Config config;
     config.n_layer = 1;
     config.n_head = 1;
     config.n_embd = 8;
     config.block_size = 4;
     config.threads = 1;
-    const CpuDevice device(config);
-    run_ = plan_sampling(make_model_spec(config, kVocabulary), config.block_size, DType::kF32,
-                         device.target());
+    const device::CpuDevice device(config);
+    run_ = plan::plan_sampling(gpt2::make_model_spec(config, kVocabulary), config.block_size,
+                               DType::kF32, device.target());
     generator_ = std::make_unique<Generator>(*run_, device);
     fill(0.0f);
   }
@@ -48,7 +48,7 @@ class GeneratorTest : public ::testing::Test {
     return tokens;
   }
 
-  std::unique_ptr<RunPlan> run_;
+  std::unique_ptr<plan::RunPlan> run_;
   std::unique_ptr<Generator> generator_;
 };
 
@@ -85,4 +85,4 @@ TEST_F(GeneratorTest, RefusesWeightsThatAreNotFinite) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::train

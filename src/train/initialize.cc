@@ -6,7 +6,7 @@
 
 #include "base/philox.h"
 
-namespace snug {
+namespace snug::train {
 namespace {
 
 // Two normal values from two words (Box-Muller). The uniform for the logarithm is never 0.
@@ -36,20 +36,20 @@ void fill_normal(std::uint64_t seed, std::int64_t parameter_index, double std, s
 
 }  // namespace
 
-void initialize_parameter(const ParameterSpec& parameter, std::uint64_t seed,
+void initialize_parameter(const model::ParameterSpec& parameter, std::uint64_t seed,
                           std::int64_t parameter_index, std::int64_t first,
                           std::span<float> values) {
   switch (parameter.init) {
-    case ParameterSpec::Init::kZeros:
+    case model::ParameterSpec::Init::kZeros:
       std::ranges::fill(values, 0.0f);
       return;
-    case ParameterSpec::Init::kOnes:
+    case model::ParameterSpec::Init::kOnes:
       std::ranges::fill(values, 1.0f);
       return;
-    case ParameterSpec::Init::kNormal:
+    case model::ParameterSpec::Init::kNormal:
       fill_normal(seed, parameter_index, parameter.init_std, first, values);
       return;
   }
 }
 
-}  // namespace snug
+}  // namespace snug::train

@@ -7,11 +7,11 @@
 
 #include "model/model_spec.h"
 
-namespace snug {
+namespace snug::train {
 
 // The elements of a parameter from `first` on, a multiple of 4.
-void initialize_parameter(const ParameterSpec& parameter, std::uint64_t seed,
+void initialize_parameter(const model::ParameterSpec& parameter, std::uint64_t seed,
                           std::int64_t parameter_index, std::int64_t first,
                           std::span<float> values);
 
-}  // namespace snug
+}  // namespace snug::train

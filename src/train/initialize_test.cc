@@ -5,12 +5,13 @@
 #include <cmath>
 #include <vector>
 
-namespace snug {
+namespace snug::train {
 namespace {
 
 std::vector<float> draw(std::uint64_t seed, std::int64_t index, std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
-  const ParameterSpec parameter{"w", {count}, true, ParameterSpec::Init::kNormal, 0.02};
+  const model::ParameterSpec parameter{
+      "w", {count}, true, model::ParameterSpec::Init::kNormal, 0.02};
   initialize_parameter(parameter, seed, index, 0, values);
   return values;
 }
@@ -39,4 +40,4 @@ TEST(Initialize, DependsOnSeedAndParameterAlone) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::train

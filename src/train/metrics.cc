@@ -1,35 +1,75 @@
 #include "train/metrics.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <optional>
 
 #include "base/error.h"
 
-namespace snug {
+namespace snug::train {
 namespace {
 
-constexpr const char* kIterationKey = "{\"iter\": ";
+constexpr std::string_view kIterationKey = "{\"iter\": ";
+constexpr std::int64_t kMaxLineBytes = 1 << 16;  // ours are shorter by far
 
-// Bytes of the file before its first line of iteration `first_iteration` or later, or of a torn
-// one.
-std::uintmax_t bytes_to_keep(const std::string& path, std::int64_t first_iteration) {
-  std::ifstream file(path, std::ios::binary);
-  std::uintmax_t kept = 0;
-  for (std::string line; std::getline(file, line) && !file.eof();) {
-    if (line.rfind(kIterationKey, 0) != 0) break;
-    if (std::strtoll(line.c_str() + std::strlen(kIterationKey), nullptr, 10) >= first_iteration) {
-      break;
+std::optional<std::int64_t> iteration_of(std::string_view line) {
+  if (!line.starts_with(kIterationKey)) return std::nullopt;
+  std::int64_t iteration = 0;
+  const std::string_view number = line.substr(kIterationKey.size());
+  const auto [end, error] = std::from_chars(number.begin(), number.end(), iteration);
+  return error == std::errc() ? std::optional(iteration) : std::nullopt;
+}
+
+// Bytes of the file before its first line of iteration `first_iteration` or later, or of one that
+// is torn or not ours.
+std::int64_t bytes_to_keep(int descriptor, std::int64_t first_iteration) {
+  std::array<char, kMaxLineBytes> buffer;
+  std::int64_t kept = 0;
+  while (true) {
+    const ssize_t got = ::pread(descriptor, buffer.data(), buffer.size(), kept);
+    if (got < 0 && errno == EINTR) continue;
+    std::string_view text(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    const std::int64_t before = kept;
+    for (std::size_t end; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1)) {
+      const auto iteration = iteration_of(text.substr(0, end));
+      if (!iteration || *iteration >= first_iteration) return kept;
+      kept += static_cast<std::int64_t>(end) + 1;
     }
-    kept += line.size() + 1;
+    if (kept == before) return kept;  // no whole line within the longest
   }
-  return kept;
+}
+
+[[noreturn]] void refuse(const std::string& path, const char* what) {
+  throw ConfigError(fmt::format(
+      "{} {}\nSnug writes its metrics only to a regular file of its own, for an out_dir may come "
+      "from anyone\nmove it away, or name another --out_dir",
+      path, what));
+}
+
+// O_NONBLOCK: a pipe is recognised instead of waited for.
+int open_own_file(const std::string& path) {
+  const int descriptor =
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+  if (descriptor < 0 && errno == ELOOP) refuse(path, "is a link");
+  if (descriptor < 0 && errno == EISDIR) refuse(path, "is a folder");
+  if (descriptor < 0) {
+    throw DeviceError(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
+  }
+  struct stat status {};
+  const bool known = ::fstat(descriptor, &status) == 0;
+  if (known && S_ISREG(status.st_mode) && status.st_nlink == 1) return descriptor;
+  ::close(descriptor);
+  refuse(path,
+         known && S_ISREG(status.st_mode) ? "has another name (a hard link)" : "is not a file");
 }
 
 // JSON has no NaN and no infinity.
@@ -39,18 +79,17 @@ std::string json_number(double value) {
 
 }  // namespace
 
-MetricsFile::MetricsFile(const std::string& out_dir, std::int64_t first_iteration) {
-  const std::string path = out_dir + "/" + kMetricsFile;
-  std::error_code error;
-  if (std::filesystem::exists(path, error)) {
-    std::filesystem::resize_file(path, bytes_to_keep(path, first_iteration), error);
-  }
-  file_.reset(std::fopen(path.c_str(), "a"));
-  if (!file_ || error) {
-    throw DeviceError(fmt::format("{} cannot be written: {}", path,
-                                  error ? error.message() : std::strerror(errno)));
-  }
+MetricsFile::MetricsFile(const std::string& out_dir, std::int64_t first_iteration)
+    : descriptor_(open_own_file(out_dir + "/" + kMetricsFile)) {
+  byte_count_ = bytes_to_keep(descriptor_, first_iteration);
+  if (::ftruncate(descriptor_, byte_count_) == 0) return;
+  const int reason = errno;
+  ::close(descriptor_);
+  throw DeviceError(
+      fmt::format("{}/{} cannot be written: {}", out_dir, kMetricsFile, std::strerror(reason)));
 }
+
+MetricsFile::~MetricsFile() { ::close(descriptor_); }
 
 void MetricsFile::add(const Iteration& e) {
   write(
@@ -60,15 +99,23 @@ void MetricsFile::add(const Iteration& e) {
                   json_number(e.gradient_norm), e.milliseconds, e.tokens_per_second));
 }
 
-void MetricsFile::add_evaluation(std::int64_t iteration, double train_loss, double val_loss) {
-  write(fmt::format("{}{}, \"train_loss\": {}, \"val_loss\": {}}}\n", kIterationKey, iteration,
-                    json_number(train_loss), json_number(val_loss)));
+void MetricsFile::add_evaluation(std::int64_t iteration, double train_loss, double val_loss,
+                                 std::optional<double> floor) {
+  write(fmt::format("{}{}, \"train_loss\": {}, \"val_loss\": {}{}}}\n", kIterationKey, iteration,
+                    json_number(train_loss), json_number(val_loss),
+                    floor ? fmt::format(", \"floor\": {}", json_number(*floor)) : ""));
 }
 
-// A full disk does not end the run here: the next save does, and says more.
-void MetricsFile::write(const std::string& line) {
-  std::fputs(line.c_str(), file_.get());
-  std::fflush(file_.get());
+// A full disk does not end the run here: the next save tells of it. Half a line is taken back.
+void MetricsFile::write(std::string_view line) {
+  const ssize_t written = ::write(descriptor_, line.data(), line.size());
+  if (written == static_cast<ssize_t>(line.size())) {
+    byte_count_ += written;
+  } else if (written > 0 && ::ftruncate(descriptor_, byte_count_) != 0) {
+    byte_count_ += written;
+  }
 }
 
-}  // namespace snug
+void MetricsFile::sync() noexcept { ::fdatasync(descriptor_); }
+
+}  // namespace snug::train

@@ -12,10 +12,11 @@
 
 #include "backend/cpu/cpu_executor.h"
 #include "base/temporary_folder.h"
+#include "data/token_file.h"
 #include "device/cpu_device.h"
 #include "train/engine.h"
 
-namespace snug {
+namespace snug::train {
 
 inline void write_random_tokens(const std::string& path, std::int64_t count, std::int64_t vocab,
                                 std::uint32_t seed) {
@@ -31,38 +32,38 @@ class RandomRun {
  public:
   // `token_count` random tokens: a few hundred can be learnt by heart, thousands cannot.
   // `adjust` may change the plan before the engine is made.
-  explicit RandomRun(const Config& config, std::int64_t token_count = 5000,
-                     const std::function<void(RunPlan&)>& adjust = {})
-      : RandomRun(config, std::make_unique<CpuDevice>(config), token_count, adjust) {}
-  RandomRun(const Config& config, std::unique_ptr<Device> device, std::int64_t token_count,
-            const std::function<void(RunPlan&)>& adjust)
+  explicit RandomRun(const config::Config& config, std::int64_t token_count = 5000,
+                     const std::function<void(plan::RunPlan&)>& adjust = {})
+      : RandomRun(config, std::make_unique<device::CpuDevice>(config), token_count, adjust) {}
+  RandomRun(const config::Config& config, std::unique_ptr<device::Device> device,
+            std::int64_t token_count, const std::function<void(plan::RunPlan&)>& adjust)
       : config_(config),
         device_(std::move(device)),
-        plan_(plan_training(config, config.vocab_size, device_->target())) {
+        plan_(plan::plan_training(config, config.vocab_size, device_->target())) {
     if (adjust) adjust(*plan_);
-    const TokenFileNeeds needs{config.vocab_size, config.block_size};
+    const data::TokenFileNeeds needs{config.vocab_size, config.block_size};
     for (const char* name : {"train.bin", "val.bin"}) {
       write_random_tokens(folder_.path(name), token_count, config.vocab_size, name[0]);
     }
-    train_ = std::make_unique<TokenFile>(folder_.path("train.bin"), needs);
-    val_ = std::make_unique<TokenFile>(folder_.path("val.bin"), needs);
+    train_ = std::make_unique<data::TokenFile>(folder_.path("train.bin"), needs);
+    val_ = std::make_unique<data::TokenFile>(folder_.path("val.bin"), needs);
     engine_ = std::make_unique<TrainingEngine>(config_, *plan_, *device_, *train_, *val_);
     engine_->initialize();
   }
 
   TrainingEngine& engine() { return *engine_; }
-  const Device& device() const { return *device_; }
+  const device::Device& device() const { return *device_; }
   // For those who look inside a step, on the CPU.
   cpu::CpuExecutor& executor() { return dynamic_cast<cpu::CpuExecutor&>(engine_->executor()); }
-  const RunPlan& plan() const { return *plan_; }
+  const plan::RunPlan& plan() const { return *plan_; }
 
  private:
-  Config config_;
+  config::Config config_;
   TemporaryFolder folder_;
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<RunPlan> plan_;
-  std::unique_ptr<TokenFile> train_, val_;
+  std::unique_ptr<device::Device> device_;
+  std::unique_ptr<plan::RunPlan> plan_;
+  std::unique_ptr<data::TokenFile> train_, val_;
   std::unique_ptr<TrainingEngine> engine_;
 };
 
-}  // namespace snug
+}  // namespace snug::train

@@ -4,14 +4,36 @@
 
 #include <filesystem>
 
+#include "config/fields.h"
+#include "formats/format.h"
 #include "train/fit_story.h"
 
-namespace snug {
+namespace snug::train {
 namespace {
 
-void tell_other_training(const Config& before, LoadedConfig& config) {
-  const Config& now = config.values;
-  const std::int64_t earlier = effective_batch_of(before), current = effective_batch_of(now);
+bool decides_training(const config::Field& field) {
+  if (field.is_ignored() || field.group == config::Group::kSampling) return false;
+  return field.group == config::Group::kLearning || field.group == config::Group::kData ||
+         field.key == "dropout" || field.key == "dtype";
+}
+
+// Every setting that makes the run another than it was; what a checkpoint decides is not among
+// them.
+void tell_other_training(const config::Config& before, config::LoadedConfig& config) {
+  const config::Config& now = config.values;
+  std::string changes;
+  for (const config::Field& field : config::all_fields()) {
+    if (!decides_training(field)) continue;
+    const std::string was = config::python_repr(config::field_value(before, field));
+    const std::string is = config::python_repr(config::field_value(now, field));
+    if (was != is) changes += fmt::format("\n  {}: was {}, is {}", field.key, was, is);
+  }
+  if (!changes.empty()) {
+    config.notices.push_back("settings that the checkpoint was trained with have changed:" +
+                             changes);
+  }
+  const std::int64_t earlier = config::effective_batch_of(before),
+                     current = config::effective_batch_of(now);
   if (earlier == current && before.seed == now.seed) return;
   config.notices.push_back(fmt::format(
       "the effective batch was {} with seed {}, now it is {} with seed {}: training goes on, "
@@ -19,14 +41,40 @@ void tell_other_training(const Config& before, LoadedConfig& config) {
       earlier, before.seed, current, now.seed));
 }
 
+// Only when it is further on than `iteration`.
+std::optional<ResumePoint> take_nanogpt(config::LoadedConfig& config, std::int64_t iteration) {
+  const std::filesystem::path file = std::filesystem::path(config.values.out_dir) / "ckpt.pt";
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return std::nullopt;
+  formats::Source source = formats::open_checkpoint(file);
+  if (source.state.iteration <= iteration) {
+    config.notices.push_back(
+        fmt::format("{} is not further on than Snug's own checkpoint ({} and {} "
+                    "iterations): it is left alone",
+                    file.string(), source.state.iteration, iteration));
+    return std::nullopt;
+  }
+  for (const std::string& notice : source.notices) {
+    config.notices.push_back(fmt::format("{}: {}", source.name, notice));
+  }
+  ResumePoint point;
+  point.state = source.state;
+  take_model_keys(source.state.config_json, config);
+  tell_other_training(config::config_from_json(source.state.config_json), config);
+  point.foreign = std::move(source);
+  return point;
+}
+
 }  // namespace
 
-std::optional<ResumePoint> take_resume_point(const CheckpointStore& store, LoadedConfig& config) {
+std::optional<ResumePoint> take_resume_point(const checkpoint::CheckpointStore& store,
+                                             config::LoadedConfig& config) {
   const auto found = store.peek();
+  if (auto foreign = take_nanogpt(config, found ? found->state.iteration : -1)) return foreign;
   if (!found) return std::nullopt;
   ResumePoint point;
   point.state = found->state;
-  const Config before = config_from_json(found->state.config_json);
+  const config::Config before = config::config_from_json(found->state.config_json);
   take_model_keys(found->state.config_json, config);
   const std::vector<std::string> story = fit_story(found->state);
   config.notices.insert(config.notices.end(), story.begin(), story.end());
@@ -38,10 +86,10 @@ std::optional<ResumePoint> take_resume_point(const CheckpointStore& store, Loade
   return point;
 }
 
-void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& config) {
-  const Config saved = config_from_json(checkpoint_config_json);
-  Origin from_checkpoint;
-  from_checkpoint.kind = Origin::Kind::kCheckpoint;
+void take_model_keys(const std::string& checkpoint_config_json, config::LoadedConfig& config) {
+  const config::Config saved = config::config_from_json(checkpoint_config_json);
+  config::Origin from_checkpoint;
+  from_checkpoint.kind = config::Origin::Kind::kCheckpoint;
   const auto take = [&](const char* key, auto& now, auto before) {
     if (config.is_set(key) && now != before) {
       config.notices.push_back(
@@ -50,15 +98,16 @@ void take_model_keys(const std::string& checkpoint_config_json, LoadedConfig& co
     now = before;
     config.origins[key] = from_checkpoint;
   };
-  Config& now = config.values;
+  config::Config& now = config.values;
   take("n_layer", now.n_layer, saved.n_layer);
   take("n_head", now.n_head, saved.n_head);
   take("n_embd", now.n_embd, saved.n_embd);
   take("block_size", now.block_size, saved.block_size);
   take("bias", now.bias, saved.bias);
+  take("gelu", now.gelu, saved.gelu);
   take("vocab_size", now.vocab_size, saved.vocab_size);
   take("optimizer_dtype", now.optimizer_dtype, saved.optimizer_dtype);
-  resolve(config);
+  config::resolve(config);
 }
 
 std::string earlier_run_note(const std::string& out_dir) {
@@ -67,4 +116,4 @@ std::string earlier_run_note(const std::string& out_dir) {
   return number == 0 ? "" : fmt::format(" (an earlier run is in {}/earlier-{})", out_dir, number);
 }
 
-}  // namespace snug
+}  // namespace snug::train

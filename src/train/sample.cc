@@ -1,22 +1,32 @@
 // The command around Generator: checkpoint, tokenizer, prompt, printing.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/input_file.h"
 #include "checkpoint/checkpoint_store.h"
+#include "console/output_filter.h"
 #include "console/stop_signal.h"
 #include "data/char_tokenizer.h"
 #include "data/vocabulary.h"
 #include "device/choose.h"
+#include "formats/format.h"
 #include "gpt2/spec.h"
 #include "report/plan/refusal.h"
+#include "report/plan/words.h"
 #include "train/generate.h"
+#include "train/identity.h"
 #include "train/resume.h"
+#include "train/starting_model.h"
 
-namespace snug {
+namespace snug::train {
 namespace {
 
 constexpr std::string_view kFilePrefix = "FILE:";
@@ -32,19 +42,27 @@ std::string read_prompt(const std::string& start) {
   }
 }
 
+// On a terminal through the filter; in a pipe the very characters that the model writes.
+void print_text(const std::string& text) {
+  if (::isatty(STDOUT_FILENO) == 1) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  } else {
+    console::put_unfiltered(stdout, text);
+  }
+}
+
 // Not fmt::print, which throws: what cannot be said does not keep the model from writing.
 void print_message(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 
 // config.vocab_size is the model's. A model may know more tokens than the data set (a vocabulary
 // rounded up), never fewer.
-Meta tokenizer_of(const Config& config) {
-  const std::string folder = dataset_folder(config);
-  std::optional<Meta> meta = read_meta(folder);
+data::Meta dataset_characters(const config::Config& config) {
+  const std::string folder = data::dataset_folder(config);
+  std::optional<data::Meta> meta = data::read_meta(folder);
   if (!meta || meta->itos.empty()) {
     throw DataError(fmt::format(
         "the model was trained on '{}', but {}/meta.pkl {}\n"
-        "sampling needs the data set's meta.pkl below the current folder (GPT-2's own tokenizer is "
-        "not built in yet)",
+        "the checkpoint holds no tokenizer either: name the data set's folder with --dataset",
         config.dataset, folder, meta ? "has no characters" : "is not there"));
   }
   if (meta->vocab_size > config.vocab_size) {
@@ -58,59 +76,116 @@ Meta tokenizer_of(const Config& config) {
   return std::move(*meta);
 }
 
-std::vector<std::int32_t> encode_prompt(const CharTokenizer& tokenizer, const std::string& start) {
+// The checkpoint's own, unless a data set is asked for.
+data::Meta tokenizer_of(const config::LoadedConfig& config,
+                        const checkpoint::TokenizerRecord& saved) {
+  if (saved.kind == checkpoint::kCharTokenizer && !config.is_set("dataset")) return meta_of(saved);
+  return dataset_characters(config.values);
+}
+
+// Of "out/best/model.safetensors" the folder, which a store reads as one checkpoint.
+checkpoint::Path checkpoint_path(const std::string& out_dir) {
+  const checkpoint::Path path = out_dir;
+  return path.filename() == checkpoint::kModelFile ? path.parent_path() : path;
+}
+
+std::vector<std::int32_t> encode_prompt(const data::CharTokenizer& tokenizer,
+                                        const std::string& start) {
   std::vector<std::int32_t> tokens = tokenizer.encode(read_prompt(start));
   if (tokens.empty())
     throw ConfigError("start is empty: give at least one character to go on from");
   return tokens;
 }
 
+// The model to sample from: init_from's, or out_dir's newest checkpoint, or a ckpt.pt in it.
+class SampledModel {
+ public:
+  // Takes the keys that make the model into `config`.
+  explicit SampledModel(config::LoadedConfig& config)
+      : store_(checkpoint_path(config.values.out_dir), 1) {
+    config::Config& settings = config.values;
+    if (starts_from_model(settings)) {
+      foreign_ = take_starting_model(config);
+      return;
+    }
+    std::string saved;
+    if (const auto found = store_.peek(checkpoint::Parts::kWeights)) {
+      saved = found->state.config_json;
+      tokenizer_ = found->state.records.tokenizer;
+    } else if (formats::find_format("nanogpt")->is_one(settings.out_dir)) {
+      foreign_ = formats::open_checkpoint(settings.out_dir);
+      saved = foreign_->state.config_json;
+    } else {
+      throw DataError(
+          fmt::format("nothing to sample from: {} holds no checkpoint\n"
+                      "train first, or name the run's folder with --out_dir",
+                      settings.out_dir));
+    }
+    if (!config.is_set("dataset")) settings.dataset = config::config_from_json(saved).dataset;
+    take_model_keys(saved, config);
+  }
+
+  // The checkpoint's own, where it has one.
+  const checkpoint::TokenizerRecord& tokenizer() const { return tokenizer_; }
+
+  void load_into(Generator& generator) const {
+    if (foreign_) return generator.load(*foreign_);
+    for (const std::string& warning : generator.load(store_).warnings) print_message(warning);
+  }
+
+ private:
+  checkpoint::CheckpointStore store_;
+  checkpoint::TokenizerRecord tokenizer_;
+  std::optional<formats::Source> foreign_;
+};
+
 }  // namespace
 
-void sample(LoadedConfig config) {
-  Config& settings = config.values;
-  require_runnable(settings);
-  const CheckpointStore store(settings.out_dir, 1);
-  const auto found = store.peek(Parts::kWeights);
-  if (!found) {
-    throw DataError(
-        fmt::format("nothing to sample from: {} holds no checkpoint\n"
-                    "train first, or name the run's folder with --out_dir",
-                    settings.out_dir));
-  }
-  if (!config.is_set("dataset")) {
-    settings.dataset = config_from_json(found->state.config_json).dataset;
-  }
-  take_model_keys(found->state.config_json, config);
+int sample(config::LoadedConfig config) {
+  config::Config& settings = config.values;
+  device::require_runnable(settings);
+  const SampledModel model(config);
   for (const std::string& notice : config.notices) print_message(notice);
-  const CharTokenizer tokenizer(tokenizer_of(settings));
+  const data::CharTokenizer tokenizer(tokenizer_of(config, model.tokenizer()));
   const std::vector<std::int32_t> prompt = encode_prompt(tokenizer, settings.start);
 
-  const std::unique_ptr<Device> device = device_to_run(settings);
-  const auto run = plan_sampling(make_model_spec(settings, settings.vocab_size),
-                                 settings.block_size, DType::kF32, device->target());
-  const Budget& budget = device->budget();
-  if (run->total_bytes() > budget.usable_bytes) throw does_not_fit(*run, budget);
+  const std::unique_ptr<device::Device> device = device::device_to_run(settings);
+  const auto run =
+      plan::plan_sampling(gpt2::make_model_spec(settings, settings.vocab_size), settings.block_size,
+                          compute_dtype_named(settings.dtype), device->target());
+  const fit::Budget& budget = device->budget();
+  if (run->total_bytes() > budget.usable_bytes) {
+    throw report::does_not_fit(*run, budget, report::language_of(settings));
+  }
   Generator generator(*run, *device);
-  for (const std::string& warning : generator.load(store).warnings) print_message(warning);
+  model.load_into(generator);
 
   const Generator::Settings drawing{.seed = static_cast<std::uint64_t>(settings.seed),
                                     .temperature = settings.temperature,
                                     .top_k = settings.top_k,
+                                    .top_p = settings.top_p,
                                     .max_new_tokens = settings.max_new_tokens,
                                     .token_count = tokenizer.vocab_size()};
-  const StopSignal stop;
+  const console::StopSignal stop;
+  const auto start = std::chrono::steady_clock::now();
+  std::int64_t drawn = 0;
   for (std::int64_t i = 0; i < settings.num_samples && !stop.requested(); ++i) {
     std::vector<std::int32_t> tokens = prompt;
-    fmt::print("{}", tokenizer.decode(prompt));
+    print_text(tokenizer.decode(prompt));
     const auto print = [&](std::int32_t token) {
-      fmt::print("{}", tokenizer.decode({&token, 1}));
+      ++drawn;
+      print_text(tokenizer.decode({&token, 1}));
       std::fflush(stdout);
       return !stop.requested();
     };
     generator.generate(drawing, static_cast<std::uint32_t>(i), tokens, print);
     fmt::print("\n---------------\n");
   }
+  std::fflush(stdout);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  print_message(fmt::format("{} tokens, {:.0f} tokens/s", with_thousands(drawn),
+                            static_cast<double>(drawn) / std::max(taken.count(), 1e-9)));
+  return stop.requested() ? stop.exit_code() : 0;
 }
 
-}  // namespace snug
+}  // namespace snug::train

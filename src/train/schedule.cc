@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numbers>
 
-namespace snug {
+namespace snug::train {
 
-double learning_rate_at(const Config& config, std::int64_t iteration) {
+double learning_rate_at(const config::Config& config, std::int64_t iteration) {
   if (!config.decay_lr) return config.learning_rate;
   if (iteration < config.warmup_iters) {
     return config.learning_rate * static_cast<double>(iteration + 1) /
@@ -21,4 +21,4 @@ double learning_rate_at(const Config& config, std::int64_t iteration) {
   return config.min_lr + share * (config.learning_rate - config.min_lr);
 }
 
-}  // namespace snug
+}  // namespace snug::train

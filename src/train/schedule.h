@@ -5,8 +5,8 @@
 
 #include "config/config.h"
 
-namespace snug {
+namespace snug::train {
 
-double learning_rate_at(const Config& config, std::int64_t iteration);
+double learning_rate_at(const config::Config& config, std::int64_t iteration);
 
-}  // namespace snug
+}  // namespace snug::train

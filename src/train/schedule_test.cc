@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-namespace snug {
+namespace snug::train {
 namespace {
 
 TEST(Schedule, FollowsNanoGpt) {
-  Config config;  // 6e-4 to 6e-5, warm-up 2000, decay to 600000
+  config::Config config;  // 6e-4 to 6e-5, warm-up 2000, decay to 600000
   EXPECT_DOUBLE_EQ(learning_rate_at(config, 0), 6e-4 / 2001);
   EXPECT_DOUBLE_EQ(learning_rate_at(config, 1999), 6e-4 * 2000 / 2001);
   EXPECT_DOUBLE_EQ(learning_rate_at(config, 2000), 6e-4);
@@ -18,10 +18,10 @@ TEST(Schedule, FollowsNanoGpt) {
 }
 
 TEST(Schedule, SurvivesADecayOfNoLength) {
-  Config config;
+  config::Config config;
   config.warmup_iters = config.lr_decay_iters = 100;
   EXPECT_DOUBLE_EQ(learning_rate_at(config, 100), config.min_lr);
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::train

@@ -6,20 +6,28 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "config/fields.h"
+#include "config/pretrained.h"
 #include "device/choose.h"
 #include "fit/fixes.h"
+#include "metrics/event_file.h"
 #include "report/plan/fix_text.h"
 #include "report/plan/refusal.h"
+#include "report/plan/words.h"
 #include "train/fit_story.h"
+#include "train/identity.h"
 #include "train/metrics.h"
 #include "train/resume.h"
+#include "train/starting_model.h"
 
-namespace snug {
+namespace snug::train {
 namespace {
 
 // A new run in a folder that holds an old one: the old one moves aside, nothing is lost.
-void set_aside_earlier_run(CheckpointStore& store, const std::string& out_dir, Console& console) {
-  const std::optional<Path> aside = store.set_aside({kMetricsFile});
+void set_aside_earlier_run(checkpoint::CheckpointStore& store, const std::string& out_dir,
+                           console::Console& console) {
+  const std::optional<checkpoint::Path> aside =
+      store.set_aside({kMetricsFile, metrics::kEventFolder});
   if (!aside) return;
   console.line(fmt::format("{} held an earlier run: it is kept in {}", out_dir, aside->string()));
 }
@@ -32,29 +40,45 @@ DataError nothing_to_resume(const std::string& out_dir) {
       out_dir, earlier_run_note(out_dir)));
 }
 
-void say_device(const Config& config, Console& console) {
-  if (config.device == "auto") console.line("device: cpu (this build has no CUDA backend)");
-  if (config.dtype != "float32") {
-    console.line(fmt::format("dtype {}: on the processor Snug trains in float32", config.dtype));
+void say_device(const config::Config& config, console::Console& console) {
+  if (config.device == "auto") {
+    console.line(device::runs_on_card(config) ? "device: cuda"
+                                              : "device: cpu (no card that this build runs on)");
   }
 }
 
 void open_data(StartedRun& run) {
-  const Config& config = run.config.values;
-  const TokenFileNeeds needs{config.vocab_size, config.block_size};
-  const std::string folder = dataset_folder(config);
-  run.train_tokens = std::make_unique<TokenFile>(folder + "/train.bin", needs);
-  run.val_tokens = std::make_unique<TokenFile>(folder + "/val.bin", needs);
+  const config::Config& config = run.config.values;
+  const data::TokenFileNeeds needs{config.vocab_size, config.block_size};
+  const std::string folder = data::dataset_folder(config);
+  run.train_tokens = data::open_tokens(folder, "train", needs);
+  run.val_tokens = data::open_tokens(folder, "val", needs);
   run.train_tokens->check_all_ids();
   run.val_tokens->check_all_ids();
 }
 
-void announce(const StartedRun& run, const Vocabulary& vocabulary, std::int64_t budget,
-              Console& console) {
-  const Config& config = run.config.values;
-  const ModelSpec& model = run.plan->model;
+// Before anything is allocated: a data set of another alphabet is refused, other changes are told.
+void identify(StartedRun& run, const data::Vocabulary& vocabulary, console::Console& console) {
+  const std::string folder = data::dataset_folder(run.config.values);
+  checkpoint::RunRecords now;
+  now.tokenizer = tokenizer_record(vocabulary);
+  now.data_files = {data_file_record(*run.train_tokens), data_file_record(*run.val_tokens)};
+  now.arithmetic = arithmetic_record(*run.device);
+  if (run.resume) {
+    const checkpoint::RunRecords& saved = run.resume->state.records;
+    require_same_tokenizer(saved.tokenizer, now.tokenizer, folder);
+    for (const std::string& line : tell_changes(saved, now, folder)) console.line(line);
+    if (now.tokenizer.kind.empty()) now.tokenizer = saved.tokenizer;
+  }
+  run.state.records = std::move(now);
+}
+
+void announce(const StartedRun& run, const data::Vocabulary& vocabulary, std::int64_t budget,
+              console::Console& console) {
+  const config::Config& config = run.config.values;
+  const model::ModelSpec& model = run.plan->model;
   console.line(fmt::format("tokens per iteration will be: {}",
-                           with_thousands(effective_batch_of(config) * config.block_size)));
+                           with_thousands(config::effective_batch_of(config) * config.block_size)));
   console.line(fmt::format("vocabulary of {} ({})", vocabulary.size, vocabulary.origin));
   console.line(fmt::format("number of parameters: {:.2f}M",
                            static_cast<double>(model.reported_parameter_count()) / 1e6));
@@ -64,27 +88,46 @@ void announce(const StartedRun& run, const Vocabulary& vocabulary, std::int64_t 
 
 // With --fit the settings are changed here, before anything is allocated. Otherwise it does not
 // fit.
-void fit_or_refuse(StartedRun& run, const Device& device, const Vocabulary& vocabulary,
-                   Console& console) {
-  const Config& config = run.config.values;
-  const Planner planner(device.target(), vocabulary.size, device.rates(config, vocabulary.size));
-  Fixes fixes = find_fixes(planner, run.config, device.budget());
+void fit_or_refuse(StartedRun& run, const device::Device& device,
+                   const data::Vocabulary& vocabulary, console::Console& console) {
+  const config::Config& config = run.config.values;
+  const fit::Planner planner(device.target(), vocabulary.size,
+                             device.rates(config, vocabulary.size));
+  fit::Fixes fixes = fit::find_fixes(planner, run.config, device.budget());
   if (config.fit || config.safest) {
-    const FitOutcome outcome = apply_fix(run.config, fixes, device.budget().usable_bytes);
-    for (const std::string& line : fit_lines(outcome, false)) console.line(line);
+    const fit::FitOutcome outcome = fit::apply_fix(run.config, fixes, device.budget().usable_bytes);
+    for (const std::string& line : report::fit_lines(outcome, false, report::language_of(config))) {
+      console.line(line);
+    }
     remember_fit(run.state, outcome, run.resume.has_value());
     run.plan = planner.plan(config);
     if (run.plan->total_bytes() <= device.budget().usable_bytes) return;
-    fixes = find_fixes(planner, run.config, device.budget());
+    fixes = fit::find_fixes(planner, run.config, device.budget());
   }
-  throw does_not_fit(*run.plan, device.budget(), fixes);
+  throw report::does_not_fit(*run.plan, device.budget(), fixes, report::language_of(config));
 }
 
-void plan_within_budget(StartedRun& run, const Vocabulary& vocabulary, Console& console) {
-  Config& config = run.config.values;
-  run.device = device_to_run(config);
-  const Device& device = *run.device;
-  run.plan = plan_training(config, vocabulary.size, device.target());
+// On a card 16 bits are the default, whichever type it has.
+void settle_dtype(StartedRun& run, const device::Device& device, console::Console& console) {
+  config::Config& config = run.config.values;
+  if (!device::runs_on_card(config)) return;
+  if (config::is_derived(run.config, config::field_of(&config::Config::dtype))) {
+    config.dtype = name_of(DType::kBF16);
+  }
+  const DType wanted = compute_dtype_named(config.dtype);
+  const DType given = device.target().compute_dtype(wanted);
+  if (given == wanted) return;
+  config.dtype = name_of(given);
+  console.line(fmt::format("dtype {}, with dynamic loss scaling: the card has no {}",
+                           name_of(given), name_of(wanted)));
+}
+
+void plan_within_budget(StartedRun& run, const data::Vocabulary& vocabulary,
+                        console::Console& console) {
+  config::Config& config = run.config.values;
+  const device::Device& device = *run.device;
+  settle_dtype(run, device, console);
+  run.plan = plan::plan_training(config, vocabulary.size, device.target());
   const bool fits = run.plan->total_bytes() <= device.budget().usable_bytes;
   const bool fits_again = run.resume && (run.resume->fit || run.resume->safest);
   if (fits_again) {
@@ -97,65 +140,96 @@ void plan_within_budget(StartedRun& run, const Vocabulary& vocabulary, Console& 
 }
 
 // From here on out_dir is this run's own.
-void claim_out_dir(StartedRun& run) {
-  run.store->check_space(CheckpointList(run.plan->program).tensors(nullptr));
-  run.store->check_writable();
+void claim_out_dir(StartedRun& run, console::Console& console) {
+  using Space = checkpoint::CheckpointStore::Space;
+  run.store->check_space(CheckpointList(run.plan->program).tensors(nullptr),
+                         run.resume ? Space::kResumedRun : Space::kNewRun);
+  for (const std::string& warning : run.store->check_writable()) console.line(warning);
 }
 
 // Asked only of a checkpoint that was loaded whole: a damaged one may claim to be the end.
-void require_work_left(const Config& config, const TrainingState& state) {
+void tell_if_finished(const config::Config& config, const checkpoint::TrainingState& state,
+                      console::Console& console) {
   if (state.iteration <= config.max_iters || config.eval_only) return;
-  throw ConfigError(
-      fmt::format("nothing left to do: the checkpoint has done {} iterations and max_iters is {}\n"
+  console.line(
+      fmt::format("nothing left to do: the checkpoint has done {} iterations and max_iters is {}; "
                   "raise --max_iters to train on",
                   state.iteration, config.max_iters));
 }
 
-void load_or_initialize(StartedRun& run, Console& console) {
+// Snug's own checkpoints go beside the file, which stays as it is.
+void resume_from(const formats::Source& source, StartedRun& run, console::Console& console) {
+  tell_if_finished(run.config.values, source.state, console);
+  console.line(fmt::format("Resuming training from {}", source.name));
+  run.engine->load(source);
+  console.line(fmt::format("continuing at iteration {}{}", source.state.iteration,
+                           source.has_optimizer ? "" : ", with AdamW's moments at zero"));
+}
+
+void load_or_initialize(StartedRun& run, console::Console& console) {
+  if (run.origin) {
+    console.line(fmt::format("Initializing from {}", run.origin->name));
+    run.engine->load(*run.origin);
+    return;
+  }
   if (!run.resume) {
     console.line("Initializing a new model from scratch");
     run.engine->initialize();
     return;
   }
+  if (run.resume->foreign) return resume_from(*run.resume->foreign, run, console);
   console.line(fmt::format("Resuming training from {}", run.config.values.out_dir));
-  const Loaded loaded = run.engine->load(*run.store);
+  const checkpoint::Loaded loaded = run.engine->load(*run.store);
   for (const std::string& warning : loaded.warnings) console.line(warning);
-  require_work_left(run.config.values, loaded.state);
+  tell_if_finished(run.config.values, loaded.state, console);
   console.line(
       fmt::format("continuing at iteration {} from {}", loaded.state.iteration, loaded.folder));
-  TrainingState earlier = std::move(run.state);
+  checkpoint::TrainingState earlier = std::move(run.state);
   run.state = loaded.state;
+  run.state.records = std::move(earlier.records);
   run.state.fits_json = std::move(earlier.fits_json);
   run.state.fit_texts = std::move(earlier.fit_texts);
 }
 
 }  // namespace
 
-StartedRun start_training(LoadedConfig config, Console& console) {
+StartedRun start_training(config::LoadedConfig config, console::Console& console) {
   StartedRun run;
   run.config = std::move(config);
-  const Config& settings = run.config.values;
-  run.store = std::make_unique<CheckpointStore>(settings.out_dir,
-                                                static_cast<int>(settings.keep_checkpoints));
-  require_runnable(settings);
+  const config::Config& settings = run.config.values;
+  run.store = std::make_unique<checkpoint::CheckpointStore>(
+      settings.out_dir, static_cast<int>(settings.keep_checkpoints));
+  device::require_runnable(settings);
   if (settings.init_from == "resume") {
     run.resume = take_resume_point(*run.store, run.config);
     if (!run.resume) throw nothing_to_resume(settings.out_dir);
     run.state = run.resume->state;
+  } else if (starts_from_model(settings)) {
+    run.origin = take_starting_model(run.config);
   }
+  if (!device::runs_on_card(settings)) device::settle_processor_dtype(run.config);
   for (const std::string& notice : run.config.notices) console.line(notice);
   say_device(settings, console);
 
-  Vocabulary vocabulary = find_vocabulary(settings);
+  data::Vocabulary vocabulary = data::find_vocabulary(settings);
   if (run.resume) vocabulary.origin = "the checkpoint's";
+  if (run.origin) {
+    require_same_vocabulary(*run.origin, vocabulary, settings);
+    vocabulary.origin = "the model's";
+  }
+  if (run.resume && run.resume->foreign) {
+    require_same_vocabulary(*run.resume->foreign, vocabulary, settings);
+  }
   run.config.values.vocab_size = vocabulary.size;
   if (vocabulary.meta && vocabulary.meta->vocab_size == vocabulary.size) {
     run.entropy_floor = vocabulary.meta->entropy_floor;
   }
   open_data(run);
+  run.device = device::device_to_run(settings);
+  identify(run, vocabulary, console);
   plan_within_budget(run, vocabulary, console);
 
-  if (!settings.eval_only) claim_out_dir(run);
+  if (!settings.eval_only) claim_out_dir(run, console);
   run.engine = std::make_unique<TrainingEngine>(settings, *run.plan, *run.device, *run.train_tokens,
                                                 *run.val_tokens);
   if (!run.resume && !settings.eval_only) {
@@ -164,8 +238,8 @@ StartedRun start_training(LoadedConfig config, Console& console) {
   run.peak_flops = run.engine->executor().measure_peak_flops();
   load_or_initialize(run, console);
   run.state.seed = static_cast<std::uint64_t>(settings.seed);
-  run.state.config_json = config_to_json(settings);
+  run.state.config_json = config::config_to_json(settings);
   return run;
 }
 
-}  // namespace snug
+}  // namespace snug::train

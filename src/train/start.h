@@ -13,22 +13,23 @@
 #include "train/engine.h"
 #include "train/resume.h"
 
-namespace snug {
+namespace snug::train {
 
 struct StartedRun {
-  LoadedConfig config;
-  std::unique_ptr<Device> device;
-  std::unique_ptr<RunPlan> plan;
-  std::unique_ptr<TokenFile> train_tokens, val_tokens;
-  std::unique_ptr<CheckpointStore> store;
+  config::LoadedConfig config;
+  std::unique_ptr<device::Device> device;
+  std::unique_ptr<plan::RunPlan> plan;
+  std::unique_ptr<data::TokenSource> train_tokens, val_tokens;
+  std::unique_ptr<checkpoint::CheckpointStore> store;
   std::unique_ptr<TrainingEngine> engine;
-  TrainingState state;  // iteration 0, or where the checkpoint stood
+  checkpoint::TrainingState state;  // iteration 0, or where the checkpoint stood
   std::optional<ResumePoint> resume;
+  std::optional<formats::Source> origin;  // of init_from = a model
   double peak_flops = 0;
   std::optional<double> entropy_floor;  // nats per token that no model can beat
 };
 
 // Locks out_dir for as long as the StartedRun lives; with eval_only it is read and nothing more.
-StartedRun start_training(LoadedConfig config, Console& console);
+StartedRun start_training(config::LoadedConfig config, console::Console& console);
 
-}  // namespace snug
+}  // namespace snug::train

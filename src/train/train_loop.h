@@ -5,11 +5,11 @@
 #include "config/config.h"
 #include "console/console.h"
 
-namespace snug {
+namespace snug::train {
 
 // Runs to max_iters, or until SIGINT, SIGTERM or SIGHUP. Throws for everything that keeps it from
 // starting or going on; what was saved before stays, and when data or device fail in mid-run, the
 // iterations done are saved first.
-void train(LoadedConfig config, Console& console);
+int train(config::LoadedConfig config, console::Console& console);
 
-}  // namespace snug
+}  // namespace snug::train

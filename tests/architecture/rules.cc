@@ -193,4 +193,16 @@ Finds long_files(const SourceTree& tree, const std::set<std::string>& allowed) {
   return finds;
 }
 
+Finds unseen_by_emulator(const SourceTree& kernels) {
+  Finds finds;
+  for (const SourceFile& file : kernels) {
+    if (file.path.find("kernels/device") != std::string::npos) continue;
+    for (const char* word : {"__shared__", "asm(", "asm volatile"}) {
+      if (file.text.find(word) == std::string::npos) continue;
+      finds.push_back(fmt::format("{}: {} stands outside of kernels/device", file.path, word));
+    }
+  }
+  return finds;
+}
+
 }  // namespace snug::architecture

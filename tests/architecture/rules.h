@@ -41,4 +41,8 @@ Finds shared_prefixes(const SourceTree& tree, const std::set<std::string>& allow
 // Files over 450 lines that are not listed.
 Finds long_files(const SourceTree& tree, const std::set<std::string>& allowed);
 
+// Kernels that declare shared memory past the macros that the emulator sees it by, or write inline
+// assembly outside of kernels/device, where it has an emulated twin.
+Finds unseen_by_emulator(const SourceTree& kernels);
+
 }  // namespace snug::architecture

@@ -166,11 +166,11 @@ class Scanner {
 
 }  // namespace
 
-SourceTree read_tree(const fs::path& root) {
+SourceTree read_tree(const fs::path& root, const std::set<std::string>& extensions) {
   SourceTree tree;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
     const fs::path& path = entry.path();
-    if (path.extension() != ".h" && path.extension() != ".cc") continue;
+    if (!extensions.contains(path.extension().string())) continue;
     std::ifstream file(path);
     std::stringstream text;
     text << file.rdbuf();

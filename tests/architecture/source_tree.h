@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,8 @@ struct SourceFile {
 using SourceTree = std::vector<SourceFile>;
 
 // Every .h and .cc below the root, in the order of their paths.
-SourceTree read_tree(const std::filesystem::path& root);
+SourceTree read_tree(const std::filesystem::path& root,
+                     const std::set<std::string>& extensions = {".h", ".cc"});
 
 std::string folder_of(std::string_view path);  // "config/python"; "" at the root
 int lines_of(const SourceFile& file);

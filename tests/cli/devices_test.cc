@@ -22,7 +22,7 @@ class ProcessesTest : public ::testing::Test {
     folder_.write(folder + "/statm",
                   fmt::format("{} {} 1 1 0 1 0\n", 2 * resident_pages + 7, resident_pages));
   }
-  std::string name(int pid) const { return process_name(pid, folder_.path().string()); }
+  std::string name(int pid) const { return machine::process_name(pid, folder_.path().string()); }
 
   TestDirectory folder_;
 };
@@ -56,19 +56,19 @@ TEST_F(ProcessesTest, LargestComeFirst) {
   add(13, "", "kthread", 0);
   folder_.write("meminfo", "MemTotal: 1 kB\n");
   folder_.write("12x/statm", "9 9 9\n");
-  const auto found = largest_processes(2, folder_.path().string());
+  const auto found = machine::largest_processes(2, folder_.path().string());
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].pid, 11);
   EXPECT_EQ(found[0].name, "large");
   EXPECT_EQ(found[0].resident_bytes, 500 * ::sysconf(_SC_PAGESIZE));
   EXPECT_EQ(found[1].name, "middle");
-  EXPECT_EQ(largest_processes(9, folder_.path().string()).size(), 3u);
-  EXPECT_TRUE(largest_processes(9, "/nowhere").empty());
+  EXPECT_EQ(machine::largest_processes(9, folder_.path().string()).size(), 3u);
+  EXPECT_TRUE(machine::largest_processes(9, "/nowhere").empty());
 }
 
 TEST(TerminalText, HasNothingATerminalActsOn) {
-  EXPECT_EQ(terminal_text("a b\033[2J\n\x7F"), "a b?[2J??");
-  EXPECT_EQ(terminal_text("поезд"), "?????");
+  EXPECT_EQ(machine::terminal_text("a b\033[2J\n\x7F"), "a b?[2J??");
+  EXPECT_EQ(machine::terminal_text("поезд"), "?????");
 }
 
 TEST(ProcessorFacts, ReadsCpuinfo) {
@@ -99,12 +99,12 @@ cuda::CardReading card_called(const std::string& name, std::int64_t mib) {
 }
 
 std::string known_as(const std::string& name, std::int64_t mib) {
-  const Card* card = known_card(card_called(name, mib));
+  const fit::Card* card = cli::known_card(card_called(name, mib));
   return card == nullptr ? "nothing" : std::string(card->key);
 }
 
 TEST(KnownCard, EveryCardIsKnownWithItsMemory) {
-  for (const Card& card : all_cards()) {
+  for (const fit::Card& card : fit::all_cards()) {
     const std::string name = fmt::format("NVIDIA {}", card.name);
     EXPECT_EQ(known_as(name, card.reported_mib), card.key);
     EXPECT_EQ(known_as(name, card.memory_mib), card.key);
@@ -122,13 +122,13 @@ TEST(KnownCard, MemoryTellsCardsOfOneNameApart) {
   EXPECT_EQ(known_as("?", 2048), "nothing");
   cuda::CardReading untold;
   untold.name = "NVIDIA GeForce RTX 3090";
-  ASSERT_NE(known_card(untold), nullptr);
-  EXPECT_EQ(known_card(untold)->key, "rtx3090");
+  ASSERT_NE(cli::known_card(untold), nullptr);
+  EXPECT_EQ(cli::known_card(untold)->key, "rtx3090");
 }
 
 // Two cards, of which the second tells little.
-DeviceSnapshot two_cards() {
-  DeviceSnapshot snapshot;
+cli::DeviceSnapshot two_cards() {
+  cli::DeviceSnapshot snapshot;
   cuda::CardReading first = card_called("NVIDIA GeForce RTX 3060", 12288);
   first.used_bytes = 3 * kGiB;
   first.free_bytes = 9 * kGiB;
@@ -146,7 +146,7 @@ DeviceSnapshot two_cards() {
 
 TEST(DevicesReport, JsonOfTwoCards) {
   const auto replace = nlohmann::ordered_json::error_handler_t::replace;
-  const auto json = parsed_json(devices_json(two_cards(), {}).dump(2, ' ', false, replace));
+  const auto json = parsed_json(cli::devices_json(two_cards(), {}).dump(2, ' ', false, replace));
   EXPECT_EQ(json["driver"], "550.54.14");
   EXPECT_TRUE(json["problem"].is_null());
   ASSERT_EQ(json["cards"].size(), 2u);
@@ -171,7 +171,7 @@ TEST(DevicesReport, JsonOfTwoCards) {
 }
 
 TEST(DevicesReport, TextOfTwoCards) {
-  const std::string text = devices_text(two_cards(), {});
+  const std::string text = cli::devices_text(two_cards(), {});
   expect_holds(text, {"driver      550.54.14", "card 0      NVIDIA GeForce RTX 3060",
                       "--card=rtx3060", "12.00 GiB; 3.00 GiB used, 9.00 GiB free", "97% busy",
                       "2147483000     unknown  ?", "memory      unknown; unknown used",

@@ -27,8 +27,7 @@ TEST_F(CliFitPlan, LessThanFivePercentToSpareIsSaid) {
               roomier = on_card(budget(total * 100 / 94));
   EXPECT_EQ(plan(tight).at("verdict"), "fits_with_less_than_5_percent_to_spare");
   EXPECT_EQ(plan(roomier).at("verdict"), "fits");
-  EXPECT_EQ(lines_like(plan_text(tight), "  Fits, with less than 5% to spare\\.  Needs .*").size(),
-            1u);
+  EXPECT_EQ(lines_like(plan_text(tight), "  Barely fits\\.  Needs .*").size(), 1u);
   EXPECT_EQ(lines_like(plan_text(roomier), "  Fits\\.  Needs .*").size(), 1u);
   EXPECT_EQ(lines_like(plan_text(on_card(budget(total - 1))), "  Does not fit\\.  Needs .*").size(),
             1u);
@@ -121,9 +120,9 @@ TEST_F(CliFitPlan, ACardIsPlannedInA16BitTypeThatItHas) {
     }
     return found;
   };
-  const Words old_card = {"--card=gtx1080ti"};
+  const Words old_card = {"--card=t4"};
   const Json old_plan = plan(on_card(old_card));
-  EXPECT_EQ(old_plan.at("device"), "gtx1080ti");
+  EXPECT_EQ(old_plan.at("device"), "t4");
   EXPECT_EQ(old_plan.at("config").at("dtype"), "float16");
   EXPECT_EQ(dtypes(old_plan).count("float16"), 1u) << old_plan.at("largest");
   EXPECT_EQ(dtypes(old_plan).count("bfloat16"), 0u) << old_plan.at("largest");
@@ -132,13 +131,56 @@ TEST_F(CliFitPlan, ACardIsPlannedInA16BitTypeThatItHas) {
   // Who asks for what the card has not is told.
   const ProgramResult asked = run(Words{"plan"} + on_card(old_card + Words{"--dtype=bfloat16"}));
   EXPECT_EQ(asked.exit_code, 0) << asked.err;
-  expect_holds(asked.out, {"GTX 1080 Ti has no bfloat16", "float16"});
+  expect_holds(asked.out, {"Tesla T4 has no bfloat16", "float16"});
+}
+
+TEST_F(CliFitPlan, ACardWithoutFast16BitArithmeticIsPlannedAsWhatItIs) {
+  for (const char* card : {"gtx1080ti", "k80", "p40"}) {
+    const Words on_it = on_card({std::string("--card=") + card});
+    EXPECT_EQ(plan(on_it).at("config").at("dtype"), "float32") << card;
+    expect_holds(plan_text(on_it), {"has no fast 16-bit arithmetic", "float32"});
+  }
+  const Words asked = on_card({"--card=gtx1080ti", "--dtype=float16"});
+  EXPECT_EQ(plan(asked).at("config").at("dtype"), "float16");
+  expect_holds(plan_text(asked), {"float16 saves memory, not time"});
+}
+
+TEST_F(CliFitPlan, ACardSaysWhetherThisBuildTrainsOnIt) {
+  const Json json = plan(on_card());
+  const std::string state = json.at("trainable");
+  const std::string text = plan_text(on_card());
+  if (state == "no_cuda_backend") {
+    expect_holds(text, {"This build cannot train on it: it has no CUDA backend"});
+  } else {
+    EXPECT_EQ(state, "compiled_not_yet_run_on_hardware");
+    expect_holds(text, {"not yet been run on hardware"});
+  }
+  EXPECT_EQ(plan(tiny()).at("trainable"), "yes");
+  EXPECT_EQ(plan_text(tiny()).find("This build"), std::string::npos);
+}
+
+TEST_F(CliFitPlan, ACardOfASizeIsEnough) {
+  const Json json = plan(on_card({"--card=12GiB"}));
+  EXPECT_EQ(json.at("device"), "12gib");
+  EXPECT_EQ(json.at("budget").at("memory_bytes"), plan(on_card()).at("budget").at("memory_bytes"));
+  expect_holds(plan_text(on_card({"--card=12GiB"})), {"only the memory is known", "12 GiB card"});
+}
+
+TEST_F(CliFitPlan, AMarginIsKeptOnACard) {
+  const Json json = plan(on_card());
+  const Json& parts = json.at("budget");
+  EXPECT_TRUE(parts.at("headroom_is_default").get<bool>());
+  const auto bytes = [&](const char* key) { return parts.at(key).get<double>(); };
+  EXPECT_NEAR(bytes("headroom_bytes"), 0.05 * bytes("limit_bytes"), 1);
+  EXPECT_NEAR(bytes("usable_bytes") + bytes("headroom_bytes"), bytes("limit_bytes"), 1);
+  expect_holds(plan_text(on_card()), {"leave 5% of that free"});
+  EXPECT_EQ(plan(on_card({"--headroom=0%"})).at("budget").at("headroom_bytes"), 0);
 }
 
 TEST_F(CliFitPlan, CardsThatCannotBeMeantAreExitCode2) {
   expect_error(run(Words{"plan"} + tiny({"--card=rtx3060"})), 2, {"rtx3060", "device = 'cpu'"});
   expect_error(run(Words{"plan"} + on_card({"--card=rtx3061"})), 2,
-               {"rtx3061", "did you mean rtx3060?", "snug cards", "--memory_budget"});
+               {"rtx3061", "did you mean rtx3060?", "snug cards", "--card=12GiB"});
   expect_error(run(Words{"plan"} + on_card({"--card=a100"})), 2, {"a100-40gb", "a100-80gb"});
   expect_error(run(Words{"plan"} + on_card({"--card=?"})), 2, {"'?'", "snug cards"});
 }

@@ -27,9 +27,9 @@ class CliFitTest : public CliTest {
   // Under a checksum that fits it.
   void write_state(const std::string& out_dir, Json document) const {
     document.erase("checksum");
-    Checksum checksum;
+    checkpoint::Checksum checksum;
     checksum.update(document.dump());
-    document["checksum"] = to_hex(checksum.value());
+    document["checksum"] = checkpoint::to_hex(checksum.value());
     folder_.write(out_dir + "/latest/state.json", document.dump());
   }
 };

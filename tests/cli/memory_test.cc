@@ -26,7 +26,7 @@ class CliMemoryTest : public CliTest {
   // something only above that.
   void expect_within(const ProgramResult& result, const PlannedBytes& plan) const {
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    ASSERT_LT(resident_bytes(), plan.arena) << "the arena is too small for this test";
+    ASSERT_LT(machine::resident_bytes(), plan.arena) << "the arena is too small for this test";
     EXPECT_LE(result.peak_bytes, plan.total);
     EXPECT_GE(result.peak_bytes, plan.arena);
   }

@@ -59,7 +59,8 @@ TEST_F(CliResumeTest, SignalsSaveAndResumeGoesOnBitForBit) {
   for (const int signal : {SIGTERM, SIGINT}) {
     const std::string name = signal == SIGTERM ? "SIGTERM" : "SIGINT";
     const ProgramResult stopped = stop_after("iter 4:", signal, {"--out_dir=" + name});
-    EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+    EXPECT_EQ(stopped.exit_code, 128 + signal) << stopped.err;
+    expect_holds(stopped.err, {"stopping after this micro-step, then saving", "again to quit"});
     expect_holds(stopped.out, {"saving checkpoint", name.c_str(), "--init_from=resume"});
     const int done = iterations_done(stopped.out);
     ASSERT_GE(done, 5) << stopped.out;
@@ -108,7 +109,7 @@ TEST_F(CliResumeTest, StopInTheMiddleOfAnEvaluation) {
   program.wait_until_handled(SIGTERM);
   program.send(SIGTERM);
   const ProgramResult stopped = program.wait();
-  EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+  EXPECT_EQ(stopped.exit_code, 128 + SIGTERM) << stopped.err;
   EXPECT_EQ(iterations_done(stopped.out), 6) << stopped.out;
   EXPECT_EQ(weights_and_optimizer("out"), before);
   ASSERT_EQ(run(command({"--init_from=resume", "--max_iters=8"})).exit_code, 0);
@@ -121,7 +122,7 @@ TEST_F(CliResumeTest, StopBeforeTheFirstIterationPromisesNothing) {
   program.wait_until_handled(SIGTERM);
   program.send(SIGTERM);
   const ProgramResult stopped = program.wait();
-  EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+  EXPECT_EQ(stopped.exit_code, 128 + SIGTERM) << stopped.err;
   EXPECT_NE(stopped.out.find("nothing was saved"), std::string::npos) << stopped.out;
   EXPECT_EQ(stopped.out.find("--init_from=resume"), std::string::npos) << stopped.out;
   EXPECT_FALSE(exists("out/latest"));
@@ -201,7 +202,7 @@ TEST_F(CliResumeTest, DataThatGrowAreNoConcern) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   program.send(SIGTERM);
   const ProgramResult stopped = program.wait();
-  EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+  EXPECT_EQ(stopped.exit_code, 128 + SIGTERM) << stopped.err;
 }
 
 TEST_F(CliResumeTest, NothingToResumeFrom) {
@@ -213,9 +214,53 @@ TEST_F(CliResumeTest, NothingToResumeFrom) {
 TEST_F(CliResumeTest, FinishedRunHasNothingLeftToDo) {
   ASSERT_EQ(train().exit_code, 0);
   const FileBytes before = weights_and_optimizer("out");
-  expect_error(train({"--init_from=resume"}), 2,
-               {"nothing left to do", "11 iterations", "--max_iters"});
+  const ProgramResult again = train({"--init_from=resume"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;  // "resume until it ends with 0" must end
+  expect_holds(again.out, {"nothing left to do", "11 iterations", "--max_iters"});
   EXPECT_EQ(weights_and_optimizer("out"), before);
+}
+
+// A key held down, or a script that sends two.
+TEST_F(CliResumeTest, TwoSignalsAtOnceStillSave) {
+  RunningProgram program(command({}), settings());
+  ASSERT_TRUE(program.wait_for_output("iter 4:")) << program.out();
+  program.send(SIGINT);
+  program.send(SIGINT);
+  const ProgramResult stopped = program.wait();
+  EXPECT_EQ(stopped.signal, 0);
+  EXPECT_EQ(stopped.exit_code, 130);
+  EXPECT_TRUE(exists("out/latest/state.json"));
+}
+
+TEST_F(CliResumeTest, EveryChangedSettingIsListed) {
+  ASSERT_EQ(train().exit_code, 0);
+  const ProgramResult resumed = train({"--init_from=resume", "--max_iters=12", "--beta2=0.9",
+                                       "--learning_rate=2e-3", "--dropout=0.25"});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  expect_holds(resumed.out, {"have changed", "beta2: was 0.99, is 0.9", "dropout: was 0.0, is 0.25",
+                             "learning_rate: was 0.01, is 0.002"});
+}
+
+TEST_F(CliResumeTest, AnotherAlphabetOfTheSameSizeIsRefused) {
+  ASSERT_EQ(train().exit_code, 0);
+  std::string other = small_text();
+  std::replace(other.begin(), other.end(), 'e', 'Q');
+  folder_.write("other.txt", other);
+  ASSERT_EQ(run({"prepare", "char", "other.txt", "data/small"}).exit_code, 0);
+  expect_error(train({"--init_from=resume", "--max_iters=12"}), 4,
+               {"data/small", "another alphabet", "--dataset"});
+}
+
+TEST_F(CliResumeTest, DataThatChangedAreTold) {
+  ASSERT_EQ(train().exit_code, 0);
+  const std::string data = read("data/small/train.bin");
+  folder_.write("data/small/train.bin", data.substr(0, data.size() / 2));
+  const ProgramResult cut = train({"--init_from=resume", "--max_iters=12"});
+  ASSERT_EQ(cut.exit_code, 0) << cut.err;
+  expect_holds(cut.out, {"data/small/train.bin is not the file that the run was trained on"});
+  folder_.write("data/small/train.bin", std::string(data.size() / 2, '\0'));
+  const ProgramResult zeroed = train({"--init_from=resume", "--max_iters=14"});
+  expect_holds(zeroed.out, {"data/small/train.bin", "other content of the same size"});
 }
 
 }  // namespace

@@ -53,6 +53,16 @@ TEST_F(CliSampleTest, TheSeedDecides) {
   EXPECT_EQ(samples_of(sample({"--num_samples=1"}).out)[0], samples_of(first)[0]);
 }
 
+// A share that the likeliest token alone has.
+TEST_F(CliSampleTest, ATinyTopPIsGreedy) {
+  const std::string greedy = sample({"--top_k=1"}).out;
+  EXPECT_EQ(sample({"--top_p=1e-9", "--seed=2"}).out, greedy);
+  EXPECT_EQ(sample({"--top_p=1.0"}).out, sample({}).out);
+  expect_error(sample({"--top_p=0"}), 2, {"top_p", "above 0 to 1"});
+}
+
+TEST_F(CliSampleTest, TellsItsSpeed) { expect_holds(sample({}).err, {"40 tokens, ", "tokens/s"}); }
+
 TEST_F(CliSampleTest, TopKOfOneIgnoresTheSeed) {
   const std::string greedy = sample({"--top_k=1", "--seed=1"}).out;
   EXPECT_EQ(sample({"--top_k=1", "--seed=2"}).out, greedy);
@@ -89,8 +99,15 @@ TEST_F(CliSampleTest, BadPromptsAreNamed) {
 
 TEST_F(CliSampleTest, NothingToSampleFromIsSaid) {
   expect_error(sample({"--out_dir=nowhere"}), 4, {"nowhere", "no checkpoint", "--out_dir"});
-  std::filesystem::remove_all(path("data/small"));
-  expect_error(sample({}), 4, {"data/small", "meta.pkl"});
+}
+
+TEST_F(CliSampleTest, TheCheckpointHasItsOwnTokenizer) {
+  const std::string before = sample({}).out;
+  std::filesystem::remove_all(path("data"));
+  const ProgramResult alone = sample({});
+  ASSERT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_EQ(alone.out, before);
+  expect_error(sample({"--dataset=small"}), 4, {"data/small", "meta.pkl"});
 }
 
 TEST_F(CliSampleTest, DamagedNewestCheckpointFallsBackWithAWarning) {
@@ -107,7 +124,7 @@ TEST_F(CliSampleTest, DataSetWithMoreCharactersThanTheModelIsRefused) {
   expect_error(sample({"--dataset=more", "--start=Z"}), 4, {"data/more/meta.pkl", "--dataset"});
   const std::string known = vocabulary_of("small.txt"), wanted = vocabulary_of("more.txt");
   ASSERT_EQ(run({"prepare", "char", "more.txt", "data/small"}).exit_code, 0);
-  expect_error(sample({"--start=Z"}), 4,
+  expect_error(sample({"--start=Z", "--dataset=small"}), 4,
                {"data/small/meta.pkl", ("knows " + known).c_str(), ("has " + wanted).c_str()});
 }
 
@@ -126,7 +143,9 @@ TEST_F(CliSampleTest, NoticesGoToTheErrorStream) {
   EXPECT_EQ(lines_like(result.err, "n_layer = 2 comes from the checkpoint.*").size(), 1u)
       << result.err;
   EXPECT_EQ(result.out, sample({}).out);
-  EXPECT_EQ(sample({}).err, "");
+  const std::string speed_only = sample({}).err;  // without a notice, the speed alone
+  EXPECT_EQ(lines_like(speed_only, "40 tokens, [0-9]+ tokens/s").size(), 1u) << speed_only;
+  EXPECT_EQ(std::count(speed_only.begin(), speed_only.end(), '\n'), 1) << speed_only;
 }
 
 TEST_F(CliSampleTest, BudgetAndDeviceAreChecked) {

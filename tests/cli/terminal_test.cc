@@ -111,7 +111,7 @@ TEST_F(CliTest, ClosedTerminalSavesAndStops) {
   program.send(SIGHUP);  // the kernel sends one and the shell another
   const ProgramResult stopped = program.wait();
   EXPECT_EQ(stopped.signal, 0);
-  EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+  EXPECT_EQ(stopped.exit_code, 128 + SIGHUP) << stopped.err;
   expect_holds(stopped.out, {"saving checkpoint", "stopped by SIGHUP", "--init_from=resume"});
   EXPECT_TRUE(exists("out/latest/model.safetensors"));
 }

@@ -11,7 +11,7 @@
 namespace snug {
 namespace {
 
-using Samples = std::vector<MemorySample>;
+using Samples = std::vector<cli::MemorySample>;
 
 std::size_t columns_of(const std::string& utf8) {
   return static_cast<std::size_t>(
@@ -19,21 +19,21 @@ std::size_t columns_of(const std::string& utf8) {
 }
 
 TEST(Sparkline, HeightIsTheShareInUse) {
-  EXPECT_EQ(sparkline(Samples{0, 1, 2, 3, 4, 5, 6, 7, 8}, 8, 80), "▁▂▃▄▅▆▇██");
-  EXPECT_EQ(sparkline(Samples{99, 100, 199, 200}, 800, 80), "▁▂▂▃");
-  EXPECT_EQ(sparkline(Samples{-5, 900}, 800, 80), "▁█");
-  EXPECT_EQ(sparkline(Samples{kGiB * 1023}, kGiB * 1024, 80), "█");
+  EXPECT_EQ(cli::sparkline(Samples{0, 1, 2, 3, 4, 5, 6, 7, 8}, 8, 80), "▁▂▃▄▅▆▇██");
+  EXPECT_EQ(cli::sparkline(Samples{99, 100, 199, 200}, 800, 80), "▁▂▂▃");
+  EXPECT_EQ(cli::sparkline(Samples{-5, 900}, 800, 80), "▁█");
+  EXPECT_EQ(cli::sparkline(Samples{kGiB * 1023}, kGiB * 1024, 80), "█");
 }
 
 TEST(Sparkline, ShowsTheLastSamples) {
-  EXPECT_EQ(sparkline(Samples{0, 0, 7, 8}, 8, 2), "██");
-  EXPECT_EQ(sparkline(Samples{0, 8}, 8, 0), "");
-  EXPECT_EQ(sparkline(Samples{}, 8, 80), "");
+  EXPECT_EQ(cli::sparkline(Samples{0, 0, 7, 8}, 8, 2), "██");
+  EXPECT_EQ(cli::sparkline(Samples{0, 8}, 8, 0), "");
+  EXPECT_EQ(cli::sparkline(Samples{}, 8, 80), "");
 }
 
 TEST(Sparkline, UnknownIsBlank) {
-  EXPECT_EQ(sparkline(Samples{8, std::nullopt, 8}, 8, 80), "█ █");
-  EXPECT_EQ(sparkline(Samples{1, 2}, 0, 80), "  ");
+  EXPECT_EQ(cli::sparkline(Samples{8, std::nullopt, 8}, 8, 80), "█ █");
+  EXPECT_EQ(cli::sparkline(Samples{1, 2}, 0, 80), "  ");
 }
 
 cuda::CardReading card_with(int index, std::int64_t used_bytes) {
@@ -47,8 +47,8 @@ cuda::CardReading card_with(int index, std::int64_t used_bytes) {
   return card;
 }
 
-DeviceSnapshot snapshot_of(std::vector<cuda::CardReading> cards, std::int64_t ram_used) {
-  DeviceSnapshot snapshot;
+cli::DeviceSnapshot snapshot_of(std::vector<cuda::CardReading> cards, std::int64_t ram_used) {
+  cli::DeviceSnapshot snapshot;
   snapshot.gpu.cards = std::move(cards);
   if (snapshot.gpu.cards.empty()) snapshot.gpu.problem = "no card: none here";
   snapshot.memory.now = {16 * kGiB, 16 * kGiB - ram_used, "machine"};
@@ -57,7 +57,7 @@ DeviceSnapshot snapshot_of(std::vector<cuda::CardReading> cards, std::int64_t ra
 }
 
 TEST(WatchHistory, CardsComeAndGo) {
-  WatchHistory history;
+  cli::WatchHistory history;
   history.add(snapshot_of({}, 1));
   history.add(snapshot_of({card_with(0, 5), card_with(1, 6)}, 2));
   history.add(snapshot_of({card_with(1, 7)}, 3));
@@ -68,7 +68,7 @@ TEST(WatchHistory, CardsComeAndGo) {
 }
 
 TEST(WatchHistory, ForgetsTheOldest) {
-  WatchHistory history;
+  cli::WatchHistory history;
   for (int i = 0; i < 2000; ++i) history.add(snapshot_of({}, i));
   EXPECT_LT(history.ram().size(), 1000u);
   EXPECT_EQ(history.ram().back(), 1999);
@@ -79,11 +79,11 @@ TEST(WatchHistory, ForgetsTheOldest) {
 std::string joined(const Words& lines) { return fmt::format("{}", fmt::join(lines, "\n")); }
 
 TEST(WatchLines, HoldCardsMemoryAndCurves) {
-  WatchHistory history;
+  cli::WatchHistory history;
   history.add(snapshot_of({card_with(0, 9 * kGiB)}, 0));
-  const DeviceSnapshot now = snapshot_of({card_with(0, 3 * kGiB)}, 8 * kGiB);
+  const cli::DeviceSnapshot now = snapshot_of({card_with(0, 3 * kGiB)}, 8 * kGiB);
   history.add(now);
-  const std::string text = joined(watch_lines(now, history, "title", {80, 24}));
+  const std::string text = joined(cli::watch_lines(now, history, "title", {80, 24}));
   expect_holds(
       text, {"title\ncard 0  3.00 of 12.00 GiB  25%  busy 97%  NVIDIA", "\n  ▇▃  peak 9.00 GiB\n",
              "2147483000", "and 2 more", "RAM     8.00 of 16.00 GiB  50%  limited by the machine",
@@ -91,13 +91,13 @@ TEST(WatchLines, HoldCardsMemoryAndCurves) {
 }
 
 TEST(WatchLines, FitEveryTerminal) {
-  WatchHistory history;
-  const DeviceSnapshot now =
+  cli::WatchHistory history;
+  const cli::DeviceSnapshot now =
       snapshot_of({card_with(0, kGiB), card_with(1, kGiB), card_with(2, kGiB)}, kGiB);
   for (int i = 0; i < 600; ++i) history.add(now);
   for (const std::size_t columns : {1u, 2u, 20u, 80u, 300u}) {
     for (const std::size_t rows : {1u, 2u, 5u, 24u, 100u}) {
-      const Words lines = watch_lines(now, history, "title", {columns, rows});
+      const Words lines = cli::watch_lines(now, history, "title", {columns, rows});
       EXPECT_LE(lines.size(), std::max<std::size_t>(rows - 1, 1));
       for (const std::string& line : lines) {
         EXPECT_LE(columns_of(line), std::max<std::size_t>(columns - 1, 1)) << line;
@@ -107,13 +107,13 @@ TEST(WatchLines, FitEveryTerminal) {
 }
 
 TEST(WatchLines, ProcessesGiveWayInALowWindow) {
-  WatchHistory history;
-  const DeviceSnapshot now = snapshot_of({card_with(0, kGiB), card_with(1, kGiB)}, kGiB);
+  cli::WatchHistory history;
+  const cli::DeviceSnapshot now = snapshot_of({card_with(0, kGiB), card_with(1, kGiB)}, kGiB);
   history.add(now);
   // A title, two lines and five processes for each card, two lines and two processes.
-  EXPECT_EQ(watch_lines(now, history, "title", {80, 60}).size(), 19u);
-  EXPECT_EQ(watch_lines(now, history, "title", {80, 20}).size(), 19u);
-  const Words low = watch_lines(now, history, "title", {80, 10});
+  EXPECT_EQ(cli::watch_lines(now, history, "title", {80, 60}).size(), 19u);
+  EXPECT_EQ(cli::watch_lines(now, history, "title", {80, 20}).size(), 19u);
+  const Words low = cli::watch_lines(now, history, "title", {80, 10});
   ASSERT_EQ(low.size(), 9u);
   expect_holds(joined(low), {"title", "card 0", "card 1", "RAM", "2147483000"});
   EXPECT_EQ(low.back(), "... 11 more lines in a taller window");
@@ -122,39 +122,39 @@ TEST(WatchLines, ProcessesGiveWayInALowWindow) {
 TEST(WatchLines, UnknownMemoryIsSaid) {
   cuda::CardReading card;
   card.problem = "GPU is lost";
-  WatchHistory history;
-  const DeviceSnapshot now = snapshot_of({card}, kGiB);
+  cli::WatchHistory history;
+  const cli::DeviceSnapshot now = snapshot_of({card}, kGiB);
   history.add(now);
-  expect_holds(joined(watch_lines(now, history, "title", {80, 24})),
+  expect_holds(joined(cli::watch_lines(now, history, "title", {80, 24})),
                {"card 0  memory unknown  ?", "GPU is lost"});
-  EXPECT_EQ(watch_plain_line(now, "12:00"),
+  EXPECT_EQ(cli::watch_plain_line(now, "12:00"),
             "12:00  card 0 unknown of unknown  RAM 1.00 GiB of 16.00 GiB");
 }
 
 TEST(WatchLines, NoCardIsSaid) {
-  const DeviceSnapshot now = snapshot_of({}, kGiB);
-  WatchHistory history;
+  const cli::DeviceSnapshot now = snapshot_of({}, kGiB);
+  cli::WatchHistory history;
   history.add(now);
-  expect_holds(joined(watch_lines(now, history, "title", {80, 24})), {"no card: none here"});
-  EXPECT_EQ(watch_plain_line(now, "12:00"), "12:00  no card  RAM 1.00 GiB of 16.00 GiB");
+  expect_holds(joined(cli::watch_lines(now, history, "title", {80, 24})), {"no card: none here"});
+  EXPECT_EQ(cli::watch_plain_line(now, "12:00"), "12:00  no card  RAM 1.00 GiB of 16.00 GiB");
 }
 
 TEST(WatchLines, PlainLineHasAllCards) {
-  EXPECT_EQ(
-      watch_plain_line(snapshot_of({card_with(0, kGiB), card_with(1, 3 * kGiB)}, kGiB), "12:00"),
-      "12:00  card 0 1.00 GiB of 12.00 GiB, 97% busy  card 1 3.00 GiB of 12.00 GiB, 97% busy"
-      "  RAM 1.00 GiB of 16.00 GiB");
+  EXPECT_EQ(cli::watch_plain_line(snapshot_of({card_with(0, kGiB), card_with(1, 3 * kGiB)}, kGiB),
+                                  "12:00"),
+            "12:00  card 0 1.00 GiB of 12.00 GiB, 97% busy  card 1 3.00 GiB of 12.00 GiB, 97% busy"
+            "  RAM 1.00 GiB of 16.00 GiB");
 }
 
 TEST(Redraw, GoesUpOverWhatItDrew) {
-  Redraw screen;
+  cli::Redraw screen;
   EXPECT_EQ(screen.draw({"one", "two"}, {80, 24}), "\rone\033[K\ntwo\033[K\n\033[J");
   EXPECT_EQ(screen.draw({"three"}, {80, 24}), "\r\033[2Athree\033[K\n\033[J");
   EXPECT_EQ(screen.draw({"four"}, {80, 24}), "\r\033[1Afour\033[K\n\033[J");
 }
 
 TEST(Redraw, CountsTheRowsThatANarrowerWindowMakes) {
-  Redraw screen;
+  cli::Redraw screen;
   screen.draw({std::string(79, 'a'), "", "▁▂▃▄▅▆▇█"}, {80, 24});
   EXPECT_TRUE(screen.draw({"x"}, {20, 24}).starts_with("\r\033[6Ax"));  // 4, 1 and 1
 }

@@ -17,7 +17,7 @@ struct Rows {
 };
 
 // The rows of an op outside of loops: all that are in use, or the one that the context names.
-Rows rows_of(const Op& op, const Phase& phase, const StepContext& context) {
+Rows rows_of(const ops::Op& op, const program::Phase& phase, const backend::StepContext& context) {
   const auto* linear = op.as<ops::Linear>();
   if (linear == nullptr || !linear->row_from_context) {
     return {0, context.sequence_count * phase.block_size};
@@ -28,7 +28,8 @@ Rows rows_of(const Op& op, const Phase& phase, const StepContext& context) {
 
 }  // namespace
 
-CpuExecutor::CpuExecutor(const Program& program, const Plan& plan, const KernelTable& kernels)
+CpuExecutor::CpuExecutor(const program::Program& program, const plan::Plan& plan,
+                         const KernelTable& kernels)
     : program_(program),
       plan_(plan),
       kernels_(kernels),
@@ -36,7 +37,7 @@ CpuExecutor::CpuExecutor(const Program& program, const Plan& plan, const KernelT
       arena_(plan.arena_bytes),
       gemms_(threads_) {
   const ThreadCountScope scope(threads_);
-  for (const SharedArena& shared : plan.shared_arenas) {
+  for (const plan::SharedArena& shared : plan.shared_arenas) {
     shared_arenas_.push_back(std::make_unique<Arena>(shared.byte_count));
   }
   for (std::size_t t = 0; t < program.tensors.size(); ++t) {
@@ -52,10 +53,10 @@ CpuExecutor::CpuExecutor(const Program& program, const Plan& plan, const KernelT
 }
 
 CpuExecutor::BoundOp CpuExecutor::bind(std::size_t phase, std::size_t op) {
-  const Phase& of_phase = program_.phases[phase];
-  const Op& what = of_phase.ops[op];
+  const program::Phase& of_phase = program_.phases[phase];
+  const ops::Op& what = of_phase.ops[op];
   BoundOp bound;
-  bound.shapes = shapes_of(program_, of_phase, op);
+  bound.shapes = program::shapes_of(program_, of_phase, op);
   const OpRow& row = row_of(what, bound.shapes);
   if (bound.shapes.loop != nullptr && !row.runs_in_chunks) {
     throw InternalError(fmt::format("the cpu backend has no kernel for '{}' in a loop ({})",
@@ -67,7 +68,7 @@ CpuExecutor::BoundOp CpuExecutor::bind(std::size_t phase, std::size_t op) {
   }
   bound.run = row.run;
   if (row.prepare != nullptr) bound.prepared = row.prepare(question);
-  if (const ScratchPlace& place = plan_.scratch[phase][op]; place.byte_count > 0) {
+  if (const plan::ScratchPlace& place = plan_.scratch[phase][op]; place.byte_count > 0) {
     bound.scratch = {arena_.data() + place.offset, place.byte_count};
   }
   return bound;
@@ -88,10 +89,10 @@ TensorView CpuExecutor::view(TensorId id) const {
   return view;
 }
 
-void CpuExecutor::run_op(std::size_t phase, std::size_t op, const StepContext& context,
+void CpuExecutor::run_op(std::size_t phase, std::size_t op, const backend::StepContext& context,
                          std::int64_t first_row, std::int64_t end_row) {
-  const Phase& of_phase = program_.phases[phase];
-  const Op& what = of_phase.ops[op];
+  const program::Phase& of_phase = program_.phases[phase];
+  const ops::Op& what = of_phase.ops[op];
   if (observer_) observer_(of_phase, what, first_row, end_row);
   const BoundOp& bound = bound_[phase][op];
   bound.run({*this, what, bound.shapes, context, bound.scratch, bound.prepared.get(), threads_,
@@ -118,16 +119,16 @@ std::byte* CpuExecutor::bytes(TensorId id, std::int64_t offset, std::int64_t byt
 
 double CpuExecutor::measure_peak_flops() {
   const ThreadCountScope scope(threads_);
-  return measure_gemm_peak(arena_);
+  return measure_gemm_peak(arena_, program_.tensor(program_.compute_weights.front()).dtype);
 }
 
-void CpuExecutor::run(const Phase& phase, const StepContext& context) {
+void CpuExecutor::run(const program::Phase& phase, const backend::StepContext& context) {
   const ThreadCountScope scope(threads_);
   const auto p = static_cast<std::size_t>(&phase - program_.phases.data());
   if (p >= program_.phases.size()) throw InternalError("a phase of another program");
   const std::int64_t rows = context.sequence_count * phase.block_size;
   for (std::size_t o = 0; o < phase.ops.size();) {
-    const RowLoop* loop = phase.loop_of(o);
+    const ops::RowLoop* loop = phase.loop_of(o);
     if (loop == nullptr) {
       const auto [first, end] = rows_of(phase.ops[o], phase, context);
       run_op(p, o++, context, first, end);

@@ -13,14 +13,14 @@
 
 namespace snug::cpu {
 
-class CpuExecutor : public Executor {
+class CpuExecutor : public backend::Executor {
  public:
   // Binds every tensor and prepares every product; from here on nothing allocates. `program` and
   // `plan` must outlive the executor.
-  CpuExecutor(const Program& program, const Plan& plan,
+  CpuExecutor(const program::Program& program, const plan::Plan& plan,
               const KernelTable& kernels = fast_kernels());
 
-  void run(const Phase& phase, const StepContext& context) override;
+  void run(const program::Phase& phase, const backend::StepContext& context) override;
   void write(TensorId id, std::int64_t offset, std::span<const std::byte> bytes) override;
   void read(TensorId id, std::int64_t offset, std::span<std::byte> bytes) override;
   void wait() override {}  // run() returns when the work is done
@@ -37,8 +37,8 @@ class CpuExecutor : public Executor {
 
   // Called before every op, in the loss head once per chunk; for tests that look inside a step.
   // The rows are those that the op is about to work on.
-  using Observer =
-      std::function<void(const Phase&, const Op&, std::int64_t first_row, std::int64_t end_row)>;
+  using Observer = std::function<void(const program::Phase&, const ops::Op&, std::int64_t first_row,
+                                      std::int64_t end_row)>;
   void observe(Observer observer) { observer_ = std::move(observer); }
 
  private:
@@ -52,11 +52,11 @@ class CpuExecutor : public Executor {
 
   BoundOp bind(std::size_t phase, std::size_t op);
   const Arena& arena_in(Space space) const;
-  void run_op(std::size_t phase, std::size_t op, const StepContext& context, std::int64_t first_row,
-              std::int64_t end_row);
+  void run_op(std::size_t phase, std::size_t op, const backend::StepContext& context,
+              std::int64_t first_row, std::int64_t end_row);
 
-  const Program& program_;
-  const Plan& plan_;
+  const program::Program& program_;
+  const plan::Plan& plan_;
   const KernelTable& kernels_;
   const int threads_;
   Arena arena_;

@@ -19,7 +19,7 @@ constexpr float kValues[kCount] = {1.0f, -2.00390625f, 3.0117188f, 1e-40f, 65535
 
 // One phase of one op over float32 "w" and bfloat16 "copy", both of kCount elements.
 struct OneOp {
-  explicit OneOp(ops::AnyOp definition, PhaseKind kind = PhaseKind::kLoad) {
+  explicit OneOp(ops::AnyOp definition, program::PhaseKind kind = program::PhaseKind::kLoad) {
     program.threads = 1;
     program.tensors = {{"w", {kCount}, DType::kF32, Role::kWeights, Lifetime::kRun},
                        {"copy", {kCount}, DType::kBF16, Role::kWeights, Lifetime::kRun}};
@@ -27,12 +27,12 @@ struct OneOp {
     program.phases[0].ops.push_back({"an op", std::move(definition)});
   }
   void bind() {
-    plan = make_plan(program);
+    plan = plan::make_plan(program);
     executor.emplace(program, plan);
   }
 
-  Program program;
-  Plan plan;
+  program::Program program;
+  plan::Plan plan;
   std::optional<CpuExecutor> executor;
 };
 
@@ -56,7 +56,7 @@ TEST(CpuExecutor, CastsToTheNearestBfloat16) {
 
 TEST(CpuExecutor, AnUpdateRenewsTheWeightsCopy) {
   OneOp run(ops::AdamW{.weight = 0, .gradient = 2, .m = 3, .v = 4, .norm = 5, .compute_copy = 1},
-            PhaseKind::kUpdate);
+            program::PhaseKind::kUpdate);
   for (const char* name : {"gradient", "m", "v"}) {
     run.program.tensors.push_back({name, {kCount}, DType::kF32, Role::kGradients, Lifetime::kRun});
   }
@@ -64,7 +64,7 @@ TEST(CpuExecutor, AnUpdateRenewsTheWeightsCopy) {
   run.bind();
   run.executor->write(0, 0, std::as_bytes(std::span(kValues)));
   run.executor->write(2, 0, std::as_bytes(std::span(kValues)));
-  StepContext context;
+  backend::StepContext context;
   context.learning_rate = 0.5;
   context.beta1 = context.beta2 = 0.9;
   context.update_count = 1;
@@ -83,16 +83,16 @@ TEST(CpuExecutor, RefusesATransferWithoutAHostAndAForeignPhase) {
   OneOp run(ops::CheckpointRead{.tensors = {{0}}});
   run.bind();
   EXPECT_THROW(run.executor->run(run.program.phases[0], {}), InternalError);
-  const Phase foreign = run.program.phases[0];
+  const program::Phase foreign = run.program.phases[0];
   EXPECT_THROW(run.executor->run(foreign, {}), InternalError);
 }
 
 TEST(ProgramBuilder, RefusesAMissingOperandByNameAndAnOpenLoop) {
-  const ModelSpec model = make_model_spec(
-      GptSizes{.n_layer = 1, .n_head = 1, .n_embd = 8, .block_size = 4, .vocab_size = 5});
+  const model::ModelSpec model = gpt2::make_model_spec(
+      config::GptSizes{.n_layer = 1, .n_head = 1, .n_embd = 8, .block_size = 4, .vocab_size = 5});
   const CpuTarget target(1);
-  ProgramBuilder builder(model, target, DType::kF32);
-  builder.begin_phase(PhaseKind::kEvaluate, false, 1, 4);
+  program::ProgramBuilder builder(model, target, DType::kF32);
+  builder.begin_phase(program::PhaseKind::kEvaluate, false, 1, 4);
   const TensorId x = builder.activation("x", {1, 4, 8});
   try {
     builder.emit("h.0.mlp.gelu", ops::Gelu{.x = x, .y = kNoTensor});
@@ -102,7 +102,7 @@ TEST(ProgramBuilder, RefusesAMissingOperandByNameAndAnOpenLoop) {
   }
   builder.begin_loop(4, 4);
   EXPECT_THROW(builder.begin_loop(4, 4), InternalError);
-  EXPECT_THROW(builder.begin_phase(PhaseKind::kSave, false), InternalError);
+  EXPECT_THROW(builder.begin_phase(program::PhaseKind::kSave, false), InternalError);
   EXPECT_THROW(builder.take(), InternalError);
 }
 

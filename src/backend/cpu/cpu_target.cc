@@ -12,10 +12,11 @@ namespace {
 
 // What a process takes outside the arena, as address space, so that a hard limit of any kind that
 // is equal to the total holds (tests/proof_test.cc). Most of it never becomes resident: 12 MiB do
-// on two threads with AVX-512. Seen: 48 MiB for libraries and heap on one thread, 2.6 MiB for each
-// further thread (its stack is 2 MiB), and oneDNN reserves 256 KiB for every kernel that it writes,
-// 0.7 to 1.6 MiB per product; half a MiB where it does not write one per shape.
-constexpr std::int64_t kProcessBytes = 52 * kMiB;
+// on two threads with AVX-512. Seen: 57 MiB mapped before the first op, libzip's libcrypto and zstd
+// among it, 2.6 MiB for each further thread (its stack is 2 MiB), and oneDNN reserves 256 KiB for
+// every kernel that it writes, 0.7 to 1.6 MiB per product; half a MiB where it does not write one
+// per shape.
+constexpr std::int64_t kProcessBytes = 72 * kMiB;
 constexpr std::int64_t kPerThreadBytes = 3 * kMiB;
 constexpr std::int64_t kPerProductBytes = 2 * kMiB;
 constexpr std::int64_t kPerSharedProductBytes = kMiB / 2;
@@ -40,12 +41,12 @@ std::int64_t packing_bytes(const Gemm& gemm, int threads) {
   return threads * kOldPackingPerThreadBytes + copies * operands;
 }
 
-std::set<const Gemm*> products_of(GemmCache& gemms, const Program& program, int threads) {
+std::set<const Gemm*> products_of(GemmCache& gemms, const program::Program& program, int threads) {
   std::set<const Gemm*> products;
-  for (const Phase& phase : program.phases) {
+  for (const program::Phase& phase : program.phases) {
     for (std::size_t o = 0; o < phase.ops.size(); ++o) {
-      const auto form = linear_form(phase.ops[o], shapes_of(program, phase, o));
-      if (!form || is_split(*form, phase.block_size)) continue;
+      const auto form = linear_form(phase.ops[o], program::shapes_of(program, phase, o));
+      if (!form || is_widened(*form) || is_split(*form, phase.block_size)) continue;
       for_each_gemm(gemms, *form, phase.block_size, threads,
                     [&](const Gemm& gemm, std::int64_t) { products.insert(&gemm); });
     }
@@ -55,14 +56,15 @@ std::set<const Gemm*> products_of(GemmCache& gemms, const Program& program, int 
 
 }  // namespace
 
-std::int64_t CpuTarget::scratch_bytes(const Op& op, const ops::Shapes& shapes) const {
+std::int64_t CpuTarget::scratch_bytes(const ops::Op& op, const ops::Shapes& shapes) const {
   const OpRow& row = row_of(op, shapes);
   return row.scratch == nullptr ? 0 : row.scratch({op, shapes, threads_, gemms_});
 }
 
-std::int64_t CpuTarget::overhead_bytes(const Program& program) const {
+std::int64_t CpuTarget::overhead_bytes(const program::Program& program) const {
   std::int64_t ops = 0, kernels = 0, packing = 0;
-  for (const Phase& phase : program.phases) ops += static_cast<std::int64_t>(phase.ops.size());
+  for (const program::Phase& phase : program.phases)
+    ops += static_cast<std::int64_t>(phase.ops.size());
   for (const Gemm* gemm : products_of(gemms_, program, threads_)) {
     kernels += gemm->packs_in_its_own_memory() ? kPerSharedProductBytes : kPerProductBytes;
     packing = std::max(packing, packing_bytes(*gemm, threads_));

@@ -8,15 +8,14 @@
 
 namespace snug::cpu {
 
-class CpuTarget : public Target {
+class CpuTarget : public program::Target {
  public:
   explicit CpuTarget(int threads) : threads_(threads), gemms_(threads) {}
 
-  std::int64_t scratch_bytes(const Op& op, const ops::Shapes& shapes) const override;
-  std::int64_t overhead_bytes(const Program& program) const override;
+  std::int64_t scratch_bytes(const ops::Op& op, const ops::Shapes& shapes) const override;
+  std::int64_t overhead_bytes(const program::Program& program) const override;
   int threads() const override { return threads_; }
-  // The CPU's kernels are float32.
-  DType compute_dtype(DType) const override { return DType::kF32; }
+  DType compute_dtype(DType wanted) const override { return wanted; }
 
  private:
   int threads_;

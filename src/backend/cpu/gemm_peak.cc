@@ -9,6 +9,8 @@
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/split/amx.h"
 #include "backend/cpu/split/split_product.h"
+#include "backend/cpu/widened/tile_product.h"
+#include "backend/cpu/widened/widened_product.h"
 #include "base/bytes.h"
 
 namespace snug::cpu {
@@ -61,6 +63,30 @@ std::optional<double> rate_of_split(const Arena& arena, std::int64_t side, doubl
   return best_rate(flops, [&] { return run_split_product(product, matrices.scratch); });
 }
 
+// Of 16-bit operands, by AMX's tiles or widened.
+template <class X>
+std::optional<double> rate_in_16_bits(const Arena& arena, std::int64_t side, double flops,
+                                      bool tiled) {
+  auto product = widened_product<X>({.m = side, .n = side, .k = side});
+  std::int64_t bytes = widened_scratch_bytes(omp_get_max_threads());
+  if constexpr (std::is_same_v<X, Bf16>) {
+    if (tiled) bytes = tile_scratch_bytes(product, omp_get_max_threads());
+  }
+  if (!has_room(arena, side, bytes)) return {};
+  const Square matrices(arena, side);
+  std::fill_n(reinterpret_cast<X*>(matrices.a), 4 * side * side, nearest<X>(0.5f));
+  product.a.data = reinterpret_cast<X*>(matrices.a);
+  product.b.data = reinterpret_cast<X*>(matrices.b);
+  product.y = reinterpret_cast<X*>(matrices.c);
+  return best_rate(flops, [&] {
+    if constexpr (std::is_same_v<X, Bf16>) {
+      if (tiled) return run_tile_product(product, matrices.scratch), true;
+    }
+    run_widened_product(product, matrices.scratch);
+    return true;
+  });
+}
+
 std::optional<double> rate_of_onednn(const Arena& arena, std::int64_t side, double flops) {
   Gemm gemm({.m = side, .n = side, .k = side});
   if (!has_room(arena, side, gemm.scratch_bytes())) return {};
@@ -73,11 +99,14 @@ std::optional<double> rate_of_onednn(const Arena& arena, std::int64_t side, doub
 
 }  // namespace
 
-double measure_gemm_peak(const Arena& arena) {
+double measure_gemm_peak(const Arena& arena, DType precision) {
   for (const std::int64_t side : {1024, 512, 256, 128}) {
     const double flops = 2.0 * static_cast<double>(side * side * side);
-    const auto rate =
-        amx_usable() ? rate_of_split(arena, side, flops) : rate_of_onednn(arena, side, flops);
+    const auto rate = precision == DType::kBF16
+                          ? rate_in_16_bits<Bf16>(arena, side, flops, amx_usable())
+                      : precision == DType::kF16 ? rate_in_16_bits<F16>(arena, side, flops, false)
+                      : amx_usable()             ? rate_of_split(arena, side, flops)
+                                                 : rate_of_onednn(arena, side, flops);
     if (rate) return *rate;
   }
   return 0;

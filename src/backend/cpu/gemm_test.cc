@@ -57,8 +57,8 @@ class GemmProduct : public ::testing::TestWithParam<std::tuple<bool, bool, int>>
 TEST_P(GemmProduct, AgreesWithTheTripleLoop) {
   for (const bool one_thread : {false, true}) {
     for_each_shape(one_thread, [](const GemmShape& s, const Gemm& gemm) {
-      const Operands x = make_operands(s);
-      expect_product(s, x, run(gemm, x, 0), static_cast<double>(s.k + 1));
+      const Operands x = testing::make_operands(s);
+      testing::expect_product(s, x, run(gemm, x, 0), static_cast<double>(s.k + 1));
     });
   }
 }
@@ -66,10 +66,11 @@ TEST_P(GemmProduct, AgreesWithTheTripleLoop) {
 TEST_P(GemmProduct, HasTheSameBitsAgainAndAtAnyAlignment) {
   for (const bool one_thread : {false, true}) {
     for_each_shape(one_thread, [](const GemmShape& s, const Gemm& gemm) {
-      const Operands x = make_operands(s);
+      const Operands x = testing::make_operands(s);
       const Values once = run(gemm, x, 0);
-      expect_same_bits(run(gemm, x, 0), once, "again");
-      for (const int offset : {1, 3}) expect_same_bits(run(gemm, x, offset), once, "misaligned");
+      testing::expect_same_bits(run(gemm, x, 0), once, "again");
+      for (const int offset : {1, 3})
+        testing::expect_same_bits(run(gemm, x, offset), once, "misaligned");
     });
   }
 }
@@ -93,14 +94,14 @@ TEST(GemmSlots, HaveTheSameBitsSideBySide) {
     Gemm gemm(s);
     constexpr int kSlots = 4;
     gemm.prepare(kSlots);
-    const Operands x = make_operands(s);
+    const Operands x = testing::make_operands(s);
     const Values alone = run(gemm, x, 0);
     std::vector<Values> results(64);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(kSlots)
     for (std::size_t i = 0; i < results.size(); ++i) {
       results[i] = run(gemm, x, static_cast<int>(i % 3), omp_get_thread_num());
     }
-    for (const Values& result : results) expect_same_bits(result, alone, "side by side");
+    for (const Values& result : results) testing::expect_same_bits(result, alone, "side by side");
   }
 }
 

@@ -1,6 +1,8 @@
 #include "backend/cpu/linear.h"
 
 #include "backend/cpu/split/amx.h"
+#include "backend/cpu/widened/tile_product.h"
+#include "backend/cpu/widened/widened_product.h"
 #include "base/integers.h"
 
 namespace snug::cpu {
@@ -9,21 +11,33 @@ using Result = LinearForm::Result;
 
 LinearForm form_of(const ops::Linear& op, const ops::Shapes& shapes) {
   const Shape& weight = shapes.shape(op.weight);
-  return {Result::kOutput,      weight[0],    weight[1],
-          op.bias.is_present(), op.tile_rows, op.row_from_context};
+  return {Result::kOutput, shapes.tensor(op.x).dtype, weight[0], weight[1], op.bias.is_present(),
+          op.tile_rows,    op.row_from_context};
 }
 
 LinearForm form_of(const ops::LinearDx& op, const ops::Shapes& shapes) {
   const Shape& weight = shapes.shape(op.weight);
-  return {Result::kInputGradient, weight[0], weight[1], false, op.tile_rows, false};
+  return {Result::kInputGradient,
+          shapes.tensor(op.dy).dtype,
+          weight[0],
+          weight[1],
+          false,
+          op.tile_rows,
+          false};
 }
 
 LinearForm form_of(const ops::LinearDw& op, const ops::Shapes& shapes) {
   const Shape& weight = shapes.shape(op.dweight);
-  return {Result::kWeightGradient, weight[0], weight[1], false, op.tile_rows, false};
+  return {Result::kWeightGradient,
+          shapes.tensor(op.dy).dtype,
+          weight[0],
+          weight[1],
+          false,
+          op.tile_rows,
+          false};
 }
 
-std::optional<LinearForm> linear_form(const Op& op, const ops::Shapes& shapes) {
+std::optional<LinearForm> linear_form(const ops::Op& op, const ops::Shapes& shapes) {
   return std::visit(
       [&](const auto& definition) -> std::optional<LinearForm> {
         if constexpr (requires { form_of(definition, shapes); }) {
@@ -47,8 +61,12 @@ LinearTiling linear_tiling(const LinearForm& form, std::int64_t T, int threads) 
 
 bool is_split(const LinearForm& form, std::int64_t T) {
   constexpr std::int64_t kShortest = 32;
-  return T >= kShortest && !form.is_one_row && amx_usable();
+  return form.precision == DType::kF32 && T >= kShortest && !form.is_one_row && amx_usable();
 }
+
+bool is_widened(const LinearForm& form) { return form.precision != DType::kF32; }
+
+bool is_tiled(const LinearForm& form) { return form.precision == DType::kBF16 && amx_usable(); }
 
 SplitProduct split_shape(const LinearForm& form, std::int64_t T, std::int64_t first_row,
                          std::int64_t rows) {
@@ -78,11 +96,22 @@ GemmShape gemm_shape(const LinearForm& form, std::int64_t rows, bool one_thread)
   return shape;
 }
 
+// At most so many at a time.
+static std::int64_t rows_at_once(const ops::Shapes& shapes, const LinearForm& form) {
+  const std::int64_t all = form.is_one_row ? 1 : shapes.row_count();
+  return shapes.loop != nullptr ? std::min(shapes.loop->chunk_rows, all) : all;
+}
+
 std::int64_t linear_scratch(const OpQuestion& question, const LinearForm& form) {
   const ops::Shapes& shapes = question.shapes;
+  const std::int64_t rows = rows_at_once(shapes, form);
+  if (is_tiled(form)) {
+    auto product = widened_product<Bf16>(gemm_shape(form, rows, false));
+    if (form.result == Result::kWeightGradient) product.sequence = shapes.block_size;
+    return tile_scratch_bytes(product, question.threads);
+  }
+  if (is_widened(form)) return widened_scratch_bytes(question.threads);
   if (is_split(form, shapes.block_size)) {
-    const std::int64_t all = shapes.row_count();
-    const std::int64_t rows = shapes.loop != nullptr ? std::min(shapes.loop->chunk_rows, all) : all;
     return split_scratch_bytes(split_shape(form, shapes.block_size, 0, rows), question.threads);
   }
   std::int64_t bytes = 0;
@@ -99,7 +128,7 @@ std::unique_ptr<Prepared> prepare_linear(const OpQuestion& question, const Linea
   auto calls = std::make_unique<LinearCalls>();
   calls->form = form;
   calls->split = is_split(form, T);
-  if (calls->split) return calls;
+  if (calls->split || is_widened(form)) return calls;
   calls->tiling = linear_tiling(form, T, question.threads);
   for_each_gemm(question.gemms, form, T, question.threads, [&](Gemm& gemm, std::int64_t row) {
     gemm.prepare(calls->tiling.one_thread ? question.threads : 1);

@@ -16,6 +16,7 @@ struct LinearForm {
   enum class Result { kOutput, kInputGradient, kWeightGradient };
 
   Result result;
+  DType precision;       // of what is multiplied
   std::int64_t out, in;  // of the weight
   bool has_bias;
   std::int64_t tile_rows;  // 0: the whole sequence
@@ -25,7 +26,7 @@ LinearForm form_of(const ops::Linear& op, const ops::Shapes& shapes);
 LinearForm form_of(const ops::LinearDx& op, const ops::Shapes& shapes);
 LinearForm form_of(const ops::LinearDw& op, const ops::Shapes& shapes);
 // Nothing for any other op.
-std::optional<LinearForm> linear_form(const Op& op, const ops::Shapes& shapes);
+std::optional<LinearForm> linear_form(const ops::Op& op, const ops::Shapes& shapes);
 
 // Two ways to use the cores, whichever is faster for the op (docs/decisions/0001):
 //  - y and dx of a block: short tiles of rows, each a product of one thread, many at once;
@@ -51,6 +52,9 @@ void for_each_tile(std::int64_t first, std::int64_t end, std::int64_t T, std::in
 // Whether a linear op is one split product over all its rows instead of products of oneDNN's: on
 // AMX, unless sequences are so short that packing the weight would cost more than multiplying.
 bool is_split(const LinearForm& form, std::int64_t T);
+// Whether it is one product of 16-bit operands over all its rows: widened, or by AMX's tiles.
+bool is_widened(const LinearForm& form);
+bool is_tiled(const LinearForm& form);
 // That product over `rows` rows from `first_row` on, without its operands' addresses.
 SplitProduct split_shape(const LinearForm& form, std::int64_t T, std::int64_t first_row,
                          std::int64_t rows);
@@ -58,7 +62,7 @@ SplitProduct split_shape(const LinearForm& form, std::int64_t T, std::int64_t fi
 // The product of a linear op over `rows` rows.
 GemmShape gemm_shape(const LinearForm& form, std::int64_t rows, bool one_thread);
 
-// oneDNN's products of an op that is not split.
+// oneDNN's products of an op that is neither split nor widened.
 template <typename Visit>
 void for_each_gemm(GemmCache& gemms, const LinearForm& form, std::int64_t T, int threads,
                    const Visit& visit) {
@@ -82,8 +86,12 @@ struct LinearCalls : Prepared {
 std::int64_t linear_scratch(const OpQuestion& question, const LinearForm& form);
 std::unique_ptr<Prepared> prepare_linear(const OpQuestion& question, const LinearForm& form);
 
+// X is what is multiplied: float, Bf16 or F16.
+template <class X>
 void run_linear(const OpRun& run, const ops::Linear& op);
+template <class X>
 void run_linear_dx(const OpRun& run, const ops::LinearDx& op);
+template <class X>
 void run_linear_dw(const OpRun& run, const ops::LinearDw& op);
 
 }  // namespace snug::cpu

@@ -8,6 +8,9 @@
 #include "backend/cpu/linear.h"
 #include "backend/cpu/op_run.h"
 #include "backend/cpu/task_shares.h"
+#include "backend/cpu/widened/one_row.h"
+#include "backend/cpu/widened/tile_product.h"
+#include "backend/cpu/widened/widened_product.h"
 #include "base/error.h"
 #include "base/integers.h"
 
@@ -31,6 +34,35 @@ const Gemm& product_of(const OpRun& r, std::int64_t row, std::int64_t rows) {
   const bool first_of_sequence = row % r.T() == 0;
   return first_of_sequence || rows == calls.tiling.tile_rows ? *calls.whole : *calls.last;
 }
+
+// Rows of a matrix, of which the first belongs to row `first` of the batch. Without a width it is
+// the same for all rows.
+template <class X>
+struct RowsOf {
+  X* data = nullptr;
+  std::int64_t width = 0, first = 0;
+
+  X* at(std::int64_t row) const { return data == nullptr ? nullptr : data + (row - first) * width; }
+};
+
+// A linear op's operands as those of a product.
+template <class X>
+struct LinearOperands {
+  RowsOf<const X> a, b;
+  const float* bias = nullptr;
+  // One of these is there: 16-bit results are rounded, gradients of weights and logits that the
+  // host reads are float.
+  RowsOf<X> rounded;
+  RowsOf<float> wide;
+
+  void set_result(const TensorView& view, std::int64_t width, std::int64_t first) {
+    if (view.dtype == DType::kF32) {
+      wide = {view.f32(), width, first};
+    } else {
+      rounded = {view.as<X>(), width, first};
+    }
+  }
+};
 
 // One product after the other, each on all threads.
 template <typename OperandsOf>
@@ -81,39 +113,79 @@ void run_products(const OpRun& r, const OperandsOf& operands_of) {
   calls_of(r).tiling.one_thread ? run_side_by_side(r, operands_of) : run_in_order(r, operands_of);
 }
 
+// In float32, by one split product or by oneDNN's.
+void run_form(const OpRun& r, const LinearOperands<float>& of) {
+  run_products(r, [&](std::int64_t row) {
+    return Gemm::Operands{of.a.at(row), of.b.at(row), of.bias, of.wide.at(row), nullptr};
+  });
+}
+
+// In 16 bits, by one widened product over all rows.
+template <class X>
+void run_form(const OpRun& r, const LinearOperands<X>& of) {
+  const LinearForm& form = calls_of(r).form;
+  const std::int64_t rows = r.end_row - r.first_row;
+  auto product = widened_product<X>(gemm_shape(form, rows, false));
+  if (form.result == LinearForm::Result::kWeightGradient) {
+    product.sequence = r.T(), product.offset = r.first_row % r.T();
+  }
+  product.a.data = of.a.at(r.first_row);
+  product.b.data = of.b.at(r.first_row);
+  product.bias = of.bias;
+  product.y = of.rounded.at(r.first_row);
+  product.c = of.wide.at(r.first_row);
+  if (is_one_row(product)) return run_one_row(product);
+  if constexpr (std::is_same_v<X, Bf16>) {
+    if (is_tiled(form)) return run_tile_product(product, r.scratch);
+  }
+  run_widened_product(product, r.scratch);
+}
+
 }  // namespace
 
+template <class X>
 void run_linear(const OpRun& r, const ops::Linear& op) {
-  const float *x = r.f32(op.x), *weight = r.f32(op.weight), *bias = r.f32(op.bias);
-  float* y = r.f32(op.y);
-  const std::int64_t in = r.width(op.x), out = r.width(op.y);
-  run_products(r, [&](std::int64_t row) {
-    return Gemm::Operands{x + row * in, weight, bias, y + (row - chunk_row(r)) * out, nullptr};
-  });
+  LinearOperands<X> of;
+  of.a = {r.data<X>(op.x), r.width(op.x), 0};
+  of.b = {r.data<X>(op.weight), 0, 0};
+  of.bias = r.f32(op.bias);
+  of.set_result(r.view(op.y), r.width(op.y), chunk_row(r));
+  run_form(r, of);
 }
 
+template <class X>
 void run_linear_dx(const OpRun& r, const ops::LinearDx& op) {
-  const float *dy = r.f32(op.dy), *weight = r.f32(op.weight);
-  float* dx = r.f32(op.dx);
-  const std::int64_t out = r.width(op.dy), in = r.width(op.dx);
-  run_products(r, [&](std::int64_t row) {
-    return Gemm::Operands{dy + (row - chunk_row(r)) * out, weight, nullptr, dx + row * in, nullptr};
-  });
+  LinearOperands<X> of;
+  of.a = {r.data<X>(op.dy), r.width(op.dy), chunk_row(r)};
+  of.b = {r.data<X>(op.weight), 0, 0};
+  of.set_result(r.view(op.dx), r.width(op.dx), 0);
+  run_form(r, of);
 }
 
+template <class X>
 void run_linear_dw(const OpRun& r, const ops::LinearDw& op) {
-  const float *dy = r.f32(op.dy), *x = r.f32(op.x);
-  float* dweight = r.f32(op.dweight);
-  const std::int64_t out = r.width(op.dy), in = r.width(op.x);
-  run_products(r, [&](std::int64_t row) {
-    return Gemm::Operands{dy + (row - chunk_row(r)) * out, x + row * in, nullptr, dweight, nullptr};
-  });
+  LinearOperands<X> of;
+  of.a = {r.data<X>(op.dy), r.width(op.dy), chunk_row(r)};
+  of.b = {r.data<X>(op.x), r.width(op.x), 0};
+  of.set_result(r.view(op.dweight), 0, 0);
+  run_form(r, of);
   if (op.dbias.is_present()) {
     if (r.shapes.loop != nullptr) {
       throw InternalError(fmt::format("a bias's gradient in a loop: '{}'", r.op.label));
     }
-    r.kernels().bias_backward({r.B(), r.T(), out, dy, r.f32(op.dbias)});
+    r.kernels().on<X>().bias_backward(
+        {r.B(), r.T(), r.width(op.dy), r.data<X>(op.dy), r.f32(op.dbias)});
   }
 }
+
+template void run_linear<float>(const OpRun&, const ops::Linear&);
+template void run_linear<Bf16>(const OpRun&, const ops::Linear&);
+template void run_linear<F16>(const OpRun&, const ops::Linear&);
+template void run_linear_dx<float>(const OpRun&, const ops::LinearDx&);
+template void run_linear_dx<Bf16>(const OpRun&, const ops::LinearDx&);
+template void run_linear_dx<F16>(const OpRun&, const ops::LinearDx&);
+template void run_linear_dw<float>(const OpRun&, const ops::LinearDw&);
+template void run_linear_dw<Bf16>(const OpRun&, const ops::LinearDw&);
+template void run_linear_dw<F16>(const OpRun&, const ops::LinearDw&);
 
 }  // namespace snug::cpu

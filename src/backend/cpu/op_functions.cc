@@ -79,32 +79,6 @@ void run_reset_embed_rows(const OpRun& r, const ops::ResetEmbedRows& op) {
   fill_bytes(r.view(op.rows), 0);
 }
 
-void run_embed(const OpRun& r, const ops::Embed& op) {
-  r.kernels().embed({.B = r.B(),
-                     .T = r.T(),
-                     .C = r.width(op.x),
-                     .tokens = r.i32(op.tokens),
-                     .wte = r.f32(op.wte),
-                     .wpe = r.f32(op.wpe),
-                     .out = r.f32(op.x),
-                     .first_position = op.position_from_context ? r.context.position : 0,
-                     .dropout = r.dropout(op.dropout_site)});
-}
-
-void run_embed_backward(const OpRun& r, const ops::EmbedBackward& op) {
-  r.kernels().embed_backward({.B = r.B(),
-                              .T = r.T(),
-                              .C = r.width(op.dx),
-                              .tokens = r.i32(op.tokens),
-                              .dout = r.f32(op.dx),
-                              .dwpe = r.f32(op.dwpe),
-                              .rows = r.f32(op.rows),
-                              .slot = r.i32(op.slot),
-                              .row_token = r.i32(op.row_token),
-                              .row_count = r.i32(op.row_count),
-                              .dropout = r.dropout(op.dropout_site)});
-}
-
 void run_merge_embed_rows(const OpRun& r, const ops::MergeEmbedRows& op) {
   const float* rows = r.f32(op.rows);
   const std::int32_t* row_token = r.i32(op.row_token);
@@ -118,82 +92,22 @@ void run_merge_embed_rows(const OpRun& r, const ops::MergeEmbedRows& op) {
   });
 }
 
-void run_layernorm(const OpRun& r, const ops::LayerNorm& op) {
-  r.kernels().layernorm_forward({.rows = r.rows(),
-                                 .C = r.width(op.x),
-                                 .x = r.f32(op.x),
-                                 .gamma = r.f32(op.gamma),
-                                 .beta = r.f32(op.beta),
-                                 .y = r.f32(op.y),
-                                 .mean = r.f32(op.mean),
-                                 .rstd = r.f32(op.rstd)});
-}
-
-void run_layernorm_apply(const OpRun& r, const ops::LayerNormApply& op) {
-  r.kernels().layernorm_apply({.rows = r.rows(),
-                               .C = r.width(op.x),
-                               .x = r.f32(op.x),
-                               .gamma = r.f32(op.gamma),
-                               .beta = r.f32(op.beta),
-                               .y = r.f32(op.y),
-                               .mean = r.f32(op.mean),
-                               .rstd = r.f32(op.rstd)});
-}
-
-void run_layernorm_backward(const OpRun& r, const ops::LayerNormBackward& op) {
-  r.kernels().layernorm_backward({.B = r.B(),
-                                  .T = r.T(),
-                                  .C = r.width(op.x),
-                                  .dy = r.f32(op.dy),
-                                  .x = r.f32(op.x),
-                                  .gamma = r.f32(op.gamma),
-                                  .mean = r.f32(op.mean),
-                                  .rstd = r.f32(op.rstd),
-                                  .dx = r.f32(op.dx),
-                                  .dgamma = r.f32(op.dgamma),
-                                  .dbeta = r.f32(op.dbeta),
-                                  .sums = r.scratch.floats()});
-}
-
 std::int64_t layernorm_backward_scratch(const OpQuestion& q, const ops::LayerNormBackward& op) {
   return layernorm_backward_scratch_bytes(q.shapes.batch_size, q.shapes.width(op.x));
 }
 
-void run_gelu(const OpRun& r, const ops::Gelu& op) {
-  r.kernels().gelu({.count = r.rows() * r.width(op.x), .x = r.f32(op.x), .y = r.f32(op.y)});
+std::int64_t attention_scratch(const OpQuestion& q, const ops::Attention& op) {
+  return attention_scratch_bytes(q.shapes.block_size, q.shapes.width(op.out) / op.head_count,
+                                 q.threads);
 }
 
-void run_gelu_backward(const OpRun& r, const ops::GeluBackward& op) {
-  r.kernels().gelu_backward(
-      {.count = r.rows() * r.width(op.x), .x = r.f32(op.x), .dy = r.f32(op.dy)});
+std::int64_t attention_backward_scratch(const OpQuestion& q, const ops::AttentionBackward& op) {
+  return attention_backward_scratch_bytes(q.shapes.block_size,
+                                          q.shapes.width(op.out) / op.head_count, q.threads);
 }
 
-void run_residual_add(const OpRun& r, const ops::ResidualAdd& op) {
-  r.kernels().residual_add({.B = r.B(),
-                            .T = r.T(),
-                            .C = r.width(op.out),
-                            .residual = r.f32(op.residual),
-                            .branch = r.f32(op.branch),
-                            .out = r.f32(op.out),
-                            .dropout = r.dropout(op.dropout_site)});
-}
-
-void run_dropout_backward(const OpRun& r, const ops::DropoutBackward& op) {
-  r.kernels().dropout_backward({.B = r.B(),
-                                .T = r.T(),
-                                .C = r.width(op.din),
-                                .dout = r.f32(op.dout),
-                                .din = r.f32(op.din),
-                                .dropout = r.dropout(op.dropout_site)});
-}
-
-void run_cross_entropy(const OpRun& r, const ops::CrossEntropy& op) {
-  r.kernels().cross_entropy({.rows = r.end_row - r.first_row,
-                             .V = r.width(op.logits),
-                             .targets = r.i32(op.targets) + r.first_row,
-                             .logits = r.f32(op.logits),
-                             .losses = r.f32(op.losses) + r.first_row,
-                             .want_gradient = op.gradient.is_present()});
+std::int64_t attention_decode_scratch(const OpQuestion& q, const ops::AttentionDecode& op) {
+  return attention_decode_scratch_bytes(op.head_count, q.shapes.shape(op.keys)[0]);
 }
 
 }  // namespace snug::cpu

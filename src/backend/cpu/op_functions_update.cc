@@ -16,7 +16,7 @@ template <class Moment>
 bool set_common(const OpRun& r, const ops::AdamW& op, Moment* m, Moment* v,
                 AdamWOn<Moment>& kernel) {
   const double norm = *r.view(op.norm).f64();
-  const StepContext& c = r.context;
+  const backend::StepContext& c = r.context;
   // As torch.nn.utils.clip_grad_norm_ does it.
   const double clip = c.gradient_clip > 0 ? std::min(1.0, c.gradient_clip / (norm + 1e-6)) : 1.0;
   const auto t = static_cast<double>(c.update_count);
@@ -36,17 +36,17 @@ bool set_common(const OpRun& r, const ops::AdamW& op, Moment* m, Moment* v,
   return std::isfinite(norm);
 }
 
-void cast_to_bf16(const TensorView& from, const TensorView& to) {
+template <class X>
+void cast_to(const TensorView& from, const TensorView& to) {
   const float* x = from.f32();
-  std::uint16_t* y = to.bf16();
+  X* y = to.as<X>();
   for_each_range(from.element_count(), kChunk, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) y[i] = nearest_bf16(x[i]);
+    for (std::int64_t i = begin; i < end; ++i) y[i] = nearest<X>(x[i]);
   });
 }
 
 void cast(const TensorView& from, const TensorView& to) {
-  if (to.dtype != DType::kBF16) throw InternalError("the cpu backend casts to bfloat16 only");
-  cast_to_bf16(from, to);
+  to.dtype == DType::kBF16 ? cast_to<Bf16>(from, to) : cast_to<F16>(from, to);
 }
 
 // After the weight has moved.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "backend/cpu/activation_ops.h"
 #include "backend/cpu/linear.h"
 #include "backend/cpu/op_functions.h"
 #include "backend/cpu/op_run.h"
@@ -23,9 +24,8 @@ void run_definition(const OpRun& run) {
   function(run, std::get<Definition>(run.op.definition));
 }
 
-// A row of an op in float32.
 template <class Definition, auto run, auto scratch = nullptr>
-constexpr OpRow row(std::optional<DType> precision = DType::kF32) {
+constexpr OpRow row(std::optional<DType> precision) {
   OpRow made{ops::kind_of<Definition>(),     precision, nullptr, nullptr, false,
              run_definition<Definition, run>};
   // By type: under the sanitizers a function's address is no constant that can be compared.
@@ -41,17 +41,17 @@ constexpr OpRow row_of_bytes() {
   return row<Definition, run>(std::nullopt);
 }
 
-// An op in float32 that can work on a part of the rows.
+// An op that can work on a part of the rows.
 template <class Definition, auto run>
-constexpr OpRow row_in_chunks() {
-  OpRow made = row<Definition, run>();
+constexpr OpRow row_in_chunks(DType precision) {
+  OpRow made = row<Definition, run>(precision);
   made.runs_in_chunks = true;
   return made;
 }
 
 template <class Definition, auto run>
-constexpr OpRow linear_row() {
-  OpRow made = row_in_chunks<Definition, run>();
+constexpr OpRow linear_row(DType precision) {
+  OpRow made = row_in_chunks<Definition, run>(precision);
   made.scratch = [](const OpQuestion& question) {
     return linear_scratch(question, *linear_form(question.op, question.shapes));
   };
@@ -61,27 +61,33 @@ constexpr OpRow linear_row() {
   return made;
 }
 
-constexpr std::array kRows = {
+// Rows of the ops on activations of type X.
+template <class X>
+constexpr std::array kActivationRows = {
+    row<ops::Embed, run_embed<X>>(kDTypeOf<X>),
+    row<ops::EmbedBackward, run_embed_backward<X>>(kDTypeOf<X>),
+    row<ops::LayerNorm, run_layernorm<X>>(kDTypeOf<X>),
+    row<ops::LayerNormApply, run_layernorm_apply<X>>(kDTypeOf<X>),
+    row<ops::LayerNormBackward, run_layernorm_backward<X>, layernorm_backward_scratch>(kDTypeOf<X>),
+    row<ops::Gelu, run_gelu<X>>(kDTypeOf<X>),
+    row<ops::GeluBackward, run_gelu_backward<X>>(kDTypeOf<X>),
+    row<ops::Attention, run_attention<X>, attention_scratch>(kDTypeOf<X>),
+    row<ops::AttentionBackward, run_attention_backward<X>, attention_backward_scratch>(kDTypeOf<X>),
+    row<ops::AttentionDecode, run_attention_decode<X>, attention_decode_scratch>(kDTypeOf<X>),
+    row<ops::KvStore, run_kv_store<X>>(kDTypeOf<X>),
+    row<ops::ResidualAdd, run_residual_add<X>>(kDTypeOf<X>),
+    row<ops::DropoutBackward, run_dropout_backward<X>>(kDTypeOf<X>),
+    row_in_chunks<ops::CrossEntropy, run_cross_entropy<X>>(kDTypeOf<X>),
+    linear_row<ops::Linear, run_linear<X>>(kDTypeOf<X>),
+    linear_row<ops::LinearDx, run_linear_dx<X>>(kDTypeOf<X>),
+    linear_row<ops::LinearDw, run_linear_dw<X>>(kDTypeOf<X>),
+};
+
+// Rows of the ops on weights, gradients and bytes.
+constexpr std::array kOtherRows = {
     row_of_bytes<ops::Zero, run_zero>(),
-    row<ops::ResetEmbedRows, run_reset_embed_rows>(),
-    row<ops::Embed, run_embed>(),
-    row<ops::EmbedBackward, run_embed_backward>(),
-    row<ops::MergeEmbedRows, run_merge_embed_rows>(),
-    row<ops::LayerNorm, run_layernorm>(),
-    row<ops::LayerNormApply, run_layernorm_apply>(),
-    row<ops::LayerNormBackward, run_layernorm_backward, layernorm_backward_scratch>(),
-    linear_row<ops::Linear, run_linear>(),
-    linear_row<ops::LinearDx, run_linear_dx>(),
-    linear_row<ops::LinearDw, run_linear_dw>(),
-    row<ops::Gelu, run_gelu>(),
-    row<ops::GeluBackward, run_gelu_backward>(),
-    row<ops::Attention, run_attention, attention_scratch>(),
-    row<ops::AttentionBackward, run_attention_backward, attention_backward_scratch>(),
-    row<ops::AttentionDecode, run_attention_decode, attention_decode_scratch>(),
-    row<ops::KvStore, run_kv_store>(),
-    row<ops::ResidualAdd, run_residual_add>(),
-    row<ops::DropoutBackward, run_dropout_backward>(),
-    row_in_chunks<ops::CrossEntropy, run_cross_entropy>(),
+    row<ops::ResetEmbedRows, run_reset_embed_rows>(DType::kF32),
+    row<ops::MergeEmbedRows, run_merge_embed_rows>(DType::kF32),
     row<ops::GradientNorm, run_gradient_norm, gradient_norm_scratch>(std::nullopt),
     row<ops::AdamW, run_adamw>(DType::kF32),
     row<ops::AdamW, run_adamw_bf16>(DType::kBF16),
@@ -91,11 +97,25 @@ constexpr std::array kRows = {
     row_of_bytes<ops::CheckpointRead, run_checkpoint_read>(),
 };
 
+template <std::size_t... counts>
+constexpr auto joined(const std::array<OpRow, counts>&... parts) {
+  std::array<OpRow, (counts + ...)> all{};
+  std::size_t next = 0;
+  const auto append = [&](const auto& part) {
+    for (const OpRow& row : part) all[next++] = row;
+  };
+  (append(parts), ...);
+  return all;
+}
+
+constexpr auto kRows =
+    joined(kActivationRows<float>, kActivationRows<Bf16>, kActivationRows<F16>, kOtherRows);
+
 }  // namespace
 
 std::span<const OpRow> op_rows() { return kRows; }
 
-const OpRow& row_of(const Op& op, const ops::Shapes& shapes) {
+const OpRow& row_of(const ops::Op& op, const ops::Shapes& shapes) {
   const std::optional<DType> precision = ops::precision_of(op, shapes);
   for (const OpRow& candidate : kRows) {
     if (candidate.kind == op.kind() && (!candidate.precision || candidate.precision == precision)) {

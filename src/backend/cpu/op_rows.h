@@ -15,7 +15,7 @@ struct OpRun;  // op_run.h
 
 // An op of a program, asked about before it runs.
 struct OpQuestion {
-  const Op& op;
+  const ops::Op& op;
   const ops::Shapes& shapes;
   int threads;
   GemmCache& gemms;  // the program's products, each described once
@@ -38,6 +38,6 @@ struct OpRow {
 std::span<const OpRow> op_rows();
 
 // Throws InternalError naming op and precision where the CPU has no kernel for it.
-const OpRow& row_of(const Op& op, const ops::Shapes& shapes);
+const OpRow& row_of(const ops::Op& op, const ops::Shapes& shapes);
 
 }  // namespace snug::cpu

@@ -71,20 +71,22 @@ TEST(OpDefinitions, EveryKernelHasAReference) {
 }
 
 TEST(OpDefinitions, EveryOpOfAProgramHasWork) {
-  GptSizes sizes{.n_layer = 1, .n_head = 2, .n_embd = 16, .block_size = 8, .vocab_size = 11};
+  config::GptSizes sizes{
+      .n_layer = 1, .n_head = 2, .n_embd = 16, .block_size = 8, .vocab_size = 11};
   sizes.dropout = 0.1;
   sizes.bias = true;
-  const ModelSpec model = make_model_spec(sizes);
-  TrainingShape shape;
+  const model::ModelSpec model = gpt2::make_model_spec(sizes);
+  program::TrainingShape shape;
   shape.batch_size = shape.eval_batch_size = 2;
   shape.block_size = shape.eval_block_size = 8;
   const CpuTarget target(1);
-  for (const Program& program : {build_training_program(model, shape, target),
-                                 build_sampling_program(model, 8, DType::kF32, target)}) {
-    for (const Phase& phase : program.phases) {
+  for (const program::Program& program :
+       {program::build_training_program(model, shape, target),
+        program::build_sampling_program(model, 8, DType::kF32, target)}) {
+    for (const program::Phase& phase : program.phases) {
       for (std::size_t o = 0; o < phase.ops.size(); ++o) {
-        const Op& op = phase.ops[o];
-        const ops::Work work = ops::work_of(op, shapes_of(program, phase, o));
+        const ops::Op& op = phase.ops[o];
+        const ops::Work work = ops::work_of(op, program::shapes_of(program, phase, o));
         const bool by_host = op.is<ops::CheckpointRead>() || op.is<ops::CheckpointWrite>();
         EXPECT_EQ(work.bytes > 0, !by_host) << op.label;
         const bool multiplies = op.is<ops::Linear>() || op.is<ops::LinearDx>() ||
@@ -101,7 +103,7 @@ TEST(OpDefinitions, APrecisionWithoutAKernelIsRefusedByName) {
   for (const char* name : {"x", "weight", "y"}) {
     tensors.push_back({name, {2, 2}, DType::kF16, Role::kActivations, Lifetime::kOps});
   }
-  const Op op{"h.0.attn.c_attn", ops::Linear{.x = 0, .weight = 1, .y = 2}};
+  const ops::Op op{"h.0.attn.c_attn", ops::Linear{.x = 0, .weight = 1, .y = 2}};
   try {
     row_of(op, {tensors, 1, 2, nullptr});
     FAIL() << "float16 has no kernel";

@@ -7,9 +7,9 @@ namespace snug::cpu {
 
 struct OpRun {
   const CpuExecutor& executor;
-  const Op& op;
+  const ops::Op& op;
   const ops::Shapes& shapes;
-  const StepContext& context;
+  const backend::StepContext& context;
   Scratch scratch;                  // granted: what the op booked or more
   const Prepared* prepared;         // null where its row prepares nothing
   int threads;                      // that scratch was booked for
@@ -18,6 +18,10 @@ struct OpRun {
   const KernelTable& kernels() const { return executor.kernels(); }
   TensorView view(TensorId id) const { return executor.view(id); }
   float* f32(TensorId id) const { return id == kNoTensor ? nullptr : view(id).f32(); }
+  template <class X>
+  X* data(TensorId id) const {
+    return id == kNoTensor ? nullptr : view(id).as<X>();
+  }
   std::int32_t* i32(TensorId id) const { return view(id).i32(); }
 
   std::int64_t B() const { return context.sequence_count; }

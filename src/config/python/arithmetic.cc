@@ -8,7 +8,7 @@
 
 #include "config/diagnostic.h"
 
-namespace snug {
+namespace snug::config::python {
 namespace {
 
 Fault too_long() { return {"the string becomes too long", "a string has at most 16 KiB"}; }
@@ -238,4 +238,4 @@ bool apply_comparison(Operation operation, const Value& left, const Value& right
   return both_none == (operation == Operation::kEqual);
 }
 
-}  // namespace snug
+}  // namespace snug::config::python

@@ -6,7 +6,7 @@
 #include "config/python/tree.h"
 #include "config/value.h"
 
-namespace snug {
+namespace snug::config::python {
 
 Value apply_binary(Operation operation, const Value& left, const Value& right);
 Value apply_unary(Operation operation, const Value& operand);
@@ -15,4 +15,4 @@ bool apply_comparison(Operation operation, const Value& left, const Value& right
 // For functions that compute: throws Fault when the number is not finite.
 Value finite(double number);
 
-}  // namespace snug
+}  // namespace snug::config::python

@@ -13,7 +13,7 @@
 #include "config/diagnostic.h"
 #include "config/python/arithmetic.h"
 
-namespace snug {
+namespace snug::config::python {
 namespace {
 
 using Arguments = std::span<const Value>;
@@ -161,4 +161,4 @@ Value call_builtin(std::string_view name, std::span<const Value> arguments) {
   return builtin.call(arguments);
 }
 
-}  // namespace snug
+}  // namespace snug::config::python

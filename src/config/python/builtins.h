@@ -7,7 +7,7 @@
 
 #include "config/value.h"
 
-namespace snug {
+namespace snug::config::python {
 
 bool is_builtin(std::string_view name);
 
@@ -17,4 +17,4 @@ std::string builtin_names();
 // Throws Fault at wrong arguments. `name` is a builtin.
 Value call_builtin(std::string_view name, std::span<const Value> arguments);
 
-}  // namespace snug
+}  // namespace snug::config::python

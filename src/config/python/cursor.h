@@ -8,7 +8,7 @@
 #include "config/python/lexer.h"
 #include "config/python/subset.h"
 
-namespace snug {
+namespace snug::config::python {
 
 class TokenCursor {
  public:
@@ -65,4 +65,4 @@ class TokenCursor {
   std::size_t at_ = 0;
 };
 
-}  // namespace snug
+}  // namespace snug::config::python

@@ -5,7 +5,7 @@
 #include "config/python/arithmetic.h"
 #include "config/python/builtins.h"
 
-namespace snug {
+namespace snug::config::python {
 namespace {
 
 class Evaluator {
@@ -83,4 +83,4 @@ Value evaluate(const Expression& expression, const SourceFile& source, const Nam
   return Evaluator(source, lookup).run(expression);
 }
 
-}  // namespace snug
+}  // namespace snug::config::python

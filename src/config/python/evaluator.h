@@ -7,7 +7,7 @@
 #include "config/python/tree.h"
 #include "config/source_file.h"
 
-namespace snug {
+namespace snug::config::python {
 
 // The value of a name; throws Fault when it has none.
 using NameLookup = std::function<Value(std::string_view name)>;
@@ -16,4 +16,4 @@ using NameLookup = std::function<Value(std::string_view name)>;
 // Branches that are not taken are not evaluated, as in Python.
 Value evaluate(const Expression& expression, const SourceFile& source, const NameLookup& lookup);
 
-}  // namespace snug
+}  // namespace snug::config::python

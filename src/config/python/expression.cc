@@ -8,7 +8,7 @@
 #include "config/python/builtins.h"
 #include "config/python/literals.h"
 
-namespace snug {
+namespace snug::config::python {
 namespace {
 
 using Kind = Expression::Kind;
@@ -205,18 +205,49 @@ ExpressionPtr ExpressionParser::parse_atom() {
 }
 
 // 'a' 'b' is 'ab'.
+// Neighbours are one string; the names of an f-string are added to it as str(name).
 ExpressionPtr ExpressionParser::parse_strings() {
   const std::size_t begin = cursor_.peek().extent.begin;
+  ExpressionPtr whole;
   std::string text;
+  const auto add = [&](ExpressionPtr part) {
+    if (!whole) {
+      whole = std::move(part);
+      return;
+    }
+    whole = node(Kind::kBinary, begin, list_of(std::move(whole), std::move(part)));
+    whole->operations = {Operation::kAdd};
+  };
+  const auto add_text = [&] {
+    ExpressionPtr made = node(Kind::kLiteral, begin, {});
+    if (text.size() > kMaxTextBytes) {
+      cursor_.source().fail(made->extent,
+                            {"the string is too long", "a string has at most 16 KiB"});
+    }
+    made->literal = std::exchange(text, {});
+    add(std::move(made));
+  };
   while (cursor_.is_kind(Token::Kind::kString)) {
-    text += decode_string(cursor_.source(), cursor_.take());
+    for (StringPart& part : decode_string(cursor_.source(), cursor_.take())) {
+      text += part.text;
+      if (!part.name) continue;
+      add_text();
+      add(name_as_text(*part.name));
+    }
   }
-  ExpressionPtr made = node(Kind::kLiteral, begin, {});
-  if (text.size() > kMaxTextBytes) {
-    cursor_.source().fail(made->extent, {"the string is too long", "a string has at most 16 KiB"});
-  }
-  made->literal = std::move(text);
-  return made;
+  if (!whole || !text.empty()) add_text();
+  return whole;
+}
+
+ExpressionPtr ExpressionParser::name_as_text(Extent extent) {
+  ExpressionPtr name = node(Kind::kName, extent.begin, {});
+  name->extent = extent;
+  name->name = cursor_.source().slice(extent);
+  names_read_.insert(name->name);
+  ExpressionPtr call = node(Kind::kCall, extent.begin, list_of(std::move(name)));
+  call->extent = extent;
+  call->name = "str";
+  return call;
 }
 
 ExpressionPtr ExpressionParser::parse_name() {
@@ -289,4 +320,4 @@ void ExpressionParser::refuse_suffix() {
     cursor_.fail({"this cannot be called", "only names can, such as min(a, b)"});
 }
 
-}  // namespace snug
+}  // namespace snug::config::python

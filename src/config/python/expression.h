@@ -8,7 +8,7 @@
 #include "config/python/cursor.h"
 #include "config/python/tree.h"
 
-namespace snug {
+namespace snug::config::python {
 
 class ExpressionParser {
  public:
@@ -32,6 +32,7 @@ class ExpressionParser {
   ExpressionPtr parse_name();
   ExpressionPtr parse_call(std::string name, Extent extent);
   ExpressionPtr parse_strings();
+  ExpressionPtr name_as_text(Extent extent);
   ExpressionPtr parse_bracketed();
   void refuse_suffix();
 
@@ -43,4 +44,4 @@ class ExpressionParser {
   int nesting_ = 0;
 };
 
-}  // namespace snug
+}  // namespace snug::config::python

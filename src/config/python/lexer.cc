@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace snug {
+namespace snug::config::python {
 namespace {
 
 // Longest first, so that the first match is the right one.
@@ -193,4 +193,4 @@ class Lexer {
 
 std::vector<Token> tokenize(const SourceFile& source) { return Lexer(source).run(); }
 
-}  // namespace snug
+}  // namespace snug::config::python

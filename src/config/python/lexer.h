@@ -7,7 +7,7 @@
 
 #include "config/source_file.h"
 
-namespace snug {
+namespace snug::config::python {
 
 struct Token {
   enum class Kind { kName, kNumber, kString, kOperator, kNewline, kIndent, kEnd };
@@ -19,4 +19,4 @@ struct Token {
 // Throws ConfigError at what Python could not read either.
 std::vector<Token> tokenize(const SourceFile& source);
 
-}  // namespace snug
+}  // namespace snug::config::python

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <optional>
 
-namespace snug {
+namespace snug::config::python {
 namespace {
 
 bool is_digit_of(char c, int base) {
@@ -156,6 +156,66 @@ class Unescaper {
   std::string result_;
 };
 
+bool is_name(std::string_view text) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !text.empty() && letter(text[0]) &&
+         std::ranges::all_of(text, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+// Cuts the body of an f-string, which starts at `begin` of the source, into its parts. Doubled
+// braces are braces.
+class FormatString {
+ public:
+  FormatString(const SourceFile& source, std::size_t begin, std::string_view body, bool raw)
+      : source_(source), begin_(begin), body_(body), raw_(raw) {}
+
+  std::vector<StringPart> run() {
+    while (at_ < body_.size()) {
+      const std::size_t brace = std::min(body_.find_first_of("{}", at_), body_.size());
+      const bool doubled = brace + 1 < body_.size() && body_[brace + 1] == body_[brace];
+      add_text(at_, brace + (doubled ? 1 : 0));
+      at_ = brace + (doubled ? 2 : 0);
+      if (!doubled && at_ < body_.size()) add_name();
+    }
+    return std::move(parts_);
+  }
+
+ private:
+  void add_text(std::size_t from, std::size_t to) {
+    const std::string_view text = body_.substr(from, to - from);
+    const std::size_t last = text.find_last_not_of('\\');
+    const std::size_t backslashes = text.size() - (last == text.npos ? 0 : last + 1);
+    if (!raw_ && backslashes % 2 == 1) {  // of '\{' or '\N{...}'
+      source_.fail({begin_ + to - 1, begin_ + to},
+                   {"this escape is not read", "write {{ for a brace"});
+    }
+    parts_.push_back(
+        {raw_ ? std::string(text) : Unescaper(source_, begin_ + from, text).run(), std::nullopt});
+  }
+
+  void add_name() {
+    const std::size_t end = body_.find('}', at_);
+    const bool closed = body_[at_] == '{' && end != body_.npos;
+    const std::size_t length = closed ? end - at_ - 1 : 0;
+    if (!is_name(body_.substr(at_ + 1, length))) {
+      source_.fail({begin_ + at_, begin_ + (closed ? end + 1 : at_ + 1)},
+                   {"an f-string in a config holds names only, as in f'run-{batch_size}'",
+                    "compute the value under a name first"});
+    }
+    parts_.push_back({"", Extent{begin_ + at_ + 1, begin_ + end}});
+    at_ = end + 1;
+  }
+
+  const SourceFile& source_;
+  std::size_t begin_;
+  std::string_view body_;
+  bool raw_;
+  std::size_t at_ = 0;
+  std::vector<StringPart> parts_;
+};
+
 }  // namespace
 
 Value decode_number(const SourceFile& source, const Token& token) {
@@ -171,14 +231,10 @@ Value decode_number(const SourceFile& source, const Token& token) {
   return parse_all<std::int64_t>(source, token, *digits, base);
 }
 
-std::string decode_string(const SourceFile& source, const Token& token) {
+std::vector<StringPart> decode_string(const SourceFile& source, const Token& token) {
   const std::string_view text = source.slice(token.extent);
   const std::size_t prefix = text.find_first_of("'\"");
   const std::string_view letters = text.substr(0, prefix);
-  if (letters.find_first_of("fF") != letters.npos) {
-    source.fail(token.extent,
-                {"f-strings are not read in a config", "join the parts: 'run-' + str(batch_size)"});
-  }
   if (letters.find_first_of("bB") != letters.npos) {
     source.fail(token.extent, {"bytes are not read in a config", "write it without the b"});
   }
@@ -186,8 +242,12 @@ std::string decode_string(const SourceFile& source, const Token& token) {
   const std::size_t quotes =
       quoted.size() >= 6 && quoted[1] == quoted[0] && quoted[2] == quoted[0] ? 3 : 1;
   const std::string_view body = quoted.substr(quotes, quoted.size() - 2 * quotes);
-  if (letters.find_first_of("rR") != letters.npos) return std::string(body);
-  return Unescaper(source, token.extent.begin + prefix + quotes, body).run();
+  const std::size_t begin = token.extent.begin + prefix + quotes;
+  const bool raw = letters.find_first_of("rR") != letters.npos;
+  if (letters.find_first_of("fF") != letters.npos) {
+    return FormatString(source, begin, body, raw).run();
+  }
+  return {{raw ? std::string(body) : Unescaper(source, begin, body).run(), std::nullopt}};
 }
 
-}  // namespace snug
+}  // namespace snug::config::python

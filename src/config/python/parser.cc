@@ -6,7 +6,7 @@
 
 #include "config/python/expression.h"
 
-namespace snug {
+namespace snug::config::python {
 namespace {
 
 struct AugmentedSign {
@@ -150,4 +150,4 @@ ExpressionPtr parse_expression(const SourceFile& source) {
   return StatementParser(source).parse_expression();
 }
 
-}  // namespace snug
+}  // namespace snug::config::python

@@ -5,7 +5,7 @@
 #include "config/python/lexer.h"
 #include "config/python/tree.h"
 
-namespace snug {
+namespace snug::config::python {
 
 // Both throw ConfigError at what is malformed or outside the subset.
 Module parse_module(const SourceFile& source);
@@ -13,4 +13,4 @@ Module parse_module(const SourceFile& source);
 // The whole source is one expression.
 ExpressionPtr parse_expression(const SourceFile& source);
 
-}  // namespace snug
+}  // namespace snug::config::python

@@ -11,7 +11,7 @@
 #include "config/python/evaluator.h"
 #include "config/python/parser.h"
 
-namespace snug {
+namespace snug::config::python {
 namespace {
 
 constexpr std::size_t kMaxNamedHelpers = 8;  // in the notice
@@ -117,4 +117,4 @@ std::optional<Value> read_literal(std::string_view text) {
   }
 }
 
-}  // namespace snug
+}  // namespace snug::config::python

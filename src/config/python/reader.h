@@ -13,7 +13,7 @@
 #include "config/source_file.h"
 #include "config/value.h"
 
-namespace snug {
+namespace snug::config::python {
 
 class PythonReader {
  public:
@@ -47,4 +47,4 @@ class PythonReader {
 // True, False, None, a list or tuple); nothing when the text is none.
 std::optional<Value> read_literal(std::string_view text);
 
-}  // namespace snug
+}  // namespace snug::config::python

@@ -8,7 +8,7 @@
 #include "config/python/evaluator.h"
 #include "config/python/parser.h"
 
-namespace snug {
+namespace snug::config::python {
 namespace {
 
 // repr() of the expression's value.
@@ -102,7 +102,13 @@ TEST(PythonValue, ReadsStrings) {
   EXPECT_EQ(first_line_of_error("'''abc\n'"), "test:1: the string is never closed");
   EXPECT_EQ(first_line_of_error(R"('\ud800')"), "test:1: this escape is not read");
   EXPECT_EQ(first_line_of_error(R"('\x4')"), "test:1: this escape is not read");
-  EXPECT_EQ(first_line_of_error("f'{x}'"), "test:1: f-strings are not read in a config");
+  EXPECT_EQ(first_line_of_error("f'{x + 1}'"),
+            "test:1: an f-string in a config holds names only, as in f'run-{batch_size}'");
+  EXPECT_EQ(first_line_of_error(R"(f'\{x}')"), "test:1: this escape is not read");
+  EXPECT_EQ(value_of(R"(f'a{{b}}\n' 'c')"), R"('a{b}\nc')");
+  EXPECT_EQ(value_of("f''"), "''");
+  EXPECT_EQ(first_line_of_error("f'{'"),
+            "test:1: an f-string in a config holds names only, as in f'run-{batch_size}'");
   EXPECT_EQ(first_line_of_error("b'x'"), "test:1: bytes are not read in a config");
 }
 
@@ -296,4 +302,4 @@ TEST(PythonReader, LiteralsOfTheCommandLine) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::config::python

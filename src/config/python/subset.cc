@@ -6,7 +6,7 @@
 
 #include "config/python/builtins.h"
 
-namespace snug {
+namespace snug::config::python {
 namespace {
 
 constexpr std::string_view kReadNotRun =
@@ -63,4 +63,4 @@ Fault attribute_access(std::string_view object) {
                 : "a config is read, never executed: write the value itself"};
 }
 
-}  // namespace snug
+}  // namespace snug::config::python

@@ -5,7 +5,7 @@
 
 #include "config/diagnostic.h"
 
-namespace snug {
+namespace snug::config::python {
 
 // Python's reserved words; none of them can be a setting.
 bool is_keyword(std::string_view word);
@@ -16,4 +16,4 @@ Fault outside_subset(std::string_view word);
 Fault unknown_function(std::string_view name);
 Fault attribute_access(std::string_view object);
 
-}  // namespace snug
+}  // namespace snug::config::python

@@ -10,7 +10,7 @@
 #include "config/source_file.h"
 #include "config/value.h"
 
-namespace snug {
+namespace snug::config::python {
 
 enum class Operation {
   // clang-format off
@@ -58,4 +58,4 @@ struct Module {
   std::set<std::string, std::less<>> names_read;
 };
 
-}  // namespace snug
+}  // namespace snug::config::python

@@ -10,7 +10,7 @@
 #include "config/python/arithmetic.h"
 #include "config/python/evaluator.h"
 
-namespace snug::rewriting {
+namespace snug::config::rewrite {
 
 bool is_same(const Value& a, const Value& b) {
   return a.index() == b.index() && python_repr(a) == python_repr(b);
@@ -30,9 +30,9 @@ std::optional<Value> kept_as(std::string_view name, const Value& value) {
 
 Editor::Editor(const EditedFile& file, const RequestedChanges& requested)
     : file_(file), requested_(requested) {
-  const std::vector<Assignment>& assignments = file.module.assignments;
+  const std::vector<python::Assignment>& assignments = file.module.assignments;
   for (std::size_t i = 0; i < assignments.size(); ++i) {
-    for (const AssignmentTarget& target : assignments[i].targets) {
+    for (const python::AssignmentTarget& target : assignments[i].targets) {
       last_[target.name] = i;
       ++count_[target.name];
     }
@@ -57,7 +57,7 @@ std::string Editor::edited() const {
   return text + file_.raw.substr(at);
 }
 
-std::optional<Value> Editor::value_of(const Assignment& assignment, bool after) const {
+std::optional<Value> Editor::value_of(const python::Assignment& assignment, bool after) const {
   const auto find = [&](std::string_view name) -> Value {
     if (const auto at = changed_.find(name); after && at != changed_.end()) return at->second;
     if (const auto at = values_.find(name); at != values_.end()) return at->second;
@@ -66,9 +66,10 @@ std::optional<Value> Editor::value_of(const Assignment& assignment, bool after) 
     return field_value(Config{}, *field);
   };
   try {
-    Value value = evaluate(*assignment.value, file_.stopped, find);
+    Value value = python::evaluate(*assignment.value, file_.stopped, find);
     if (!assignment.operation) return value;
-    return apply_binary(*assignment.operation, find(assignment.targets.front().name), value);
+    return python::apply_binary(*assignment.operation, find(assignment.targets.front().name),
+                                value);
   } catch (const Fault&) {
     return std::nullopt;
   } catch (const ConfigError&) {
@@ -77,14 +78,14 @@ std::optional<Value> Editor::value_of(const Assignment& assignment, bool after) 
 }
 
 void Editor::settle(std::size_t index) {
-  const Assignment& assignment = file_.module.assignments[index];
+  const python::Assignment& assignment = file_.module.assignments[index];
   const Statement& s = file_.layout.statements[index];
   const std::optional<Value> before = value_of(assignment, false);
   const std::optional<Value> after = value_of(assignment, true);
   if (!before) throw InternalError("rewrite_config: a value that was read cannot be computed");
   TargetNames names;
   bool follows = !is_opaque(*before) || changed_reads(s).empty();
-  for (const AssignmentTarget& target : assignment.targets) {
+  for (const python::AssignmentTarget& target : assignment.targets) {
     const std::string& name = target.name;
     const Value old = kept_as(name, *before).value();
     const auto request = requested_.values.find(name);
@@ -101,7 +102,7 @@ void Editor::settle(std::size_t index) {
     const bool cut_off = !after || !is_same(*before, *after) || is_opaque(*before);
     edit(s, names, cut_off && !names.kept.empty());
   }
-  for (const AssignmentTarget& target : assignment.targets) {
+  for (const python::AssignmentTarget& target : assignment.targets) {
     values_.insert_or_assign(target.name, kept_as(target.name, *before).value());
   }
   for (const std::string& name : names.changed) changed_.emplace(name, requested_.values.at(name));
@@ -116,7 +117,7 @@ int Editor::line_number(const Statement& s) const {
 std::vector<std::size_t> Editor::changed_reads(const Statement& s) const {
   std::vector<std::size_t> reads;
   for (std::size_t i = s.value; i < s.end; ++i) {
-    if (token(i).kind == Token::Kind::kName &&
+    if (token(i).kind == python::Token::Kind::kName &&
         changed_.contains(file_.source.slice(token(i).extent))) {
       reads.push_back(i);
     }
@@ -232,4 +233,4 @@ void Editor::end_line(const Line& line, const Pending& pending) {
   edits.push_back({line.tail, text + std::string(rest)});
 }
 
-}  // namespace snug::rewriting
+}  // namespace snug::config::rewrite

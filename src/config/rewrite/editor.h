@@ -14,7 +14,7 @@
 #include "config/python/literals.h"
 #include "config/rewrite/layout.h"
 
-namespace snug::rewriting {
+namespace snug::config::rewrite {
 
 using NameSet = std::set<std::string, std::less<>>;
 using ValueMap = std::map<std::string, Value, std::less<>>;
@@ -65,13 +65,13 @@ class Editor {
   };
 
   // The value that the statement assigns, before or after the changes; nothing if there is none.
-  std::optional<Value> value_of(const Assignment& assignment, bool after) const;
+  std::optional<Value> value_of(const python::Assignment& assignment, bool after) const;
   void settle(std::size_t index);
 
   // Snug cannot compute with lists, but Python can.
   static bool is_opaque(const Value& value);
 
-  const Token& token(std::size_t i) const { return file_.layout.tokens[i]; }
+  const python::Token& token(std::size_t i) const { return file_.layout.tokens[i]; }
   std::size_t begin(std::size_t i) const { return token(i).extent.begin; }
   std::size_t end(std::size_t i) const { return token(i).extent.end; }
   int line_number(const Statement& s) const;
@@ -100,4 +100,4 @@ class Editor {
   std::map<std::size_t, Pending> pending_;  // by line
 };
 
-}  // namespace snug::rewriting
+}  // namespace snug::config::rewrite

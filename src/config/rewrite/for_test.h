@@ -12,7 +12,7 @@
 #include "config/python/reader.h"
 #include "config/rewrite/rewrite.h"
 
-namespace snug {
+namespace snug::config::rewrite {
 
 using Values = std::map<std::string, std::string>;  // repr by key
 using Changes = std::vector<Change>;
@@ -21,7 +21,7 @@ using Changes = std::vector<Change>;
 inline Values read_values(const std::string& bytes) {
   const TestFile file(bytes);
   LoadedConfig config;
-  PythonReader reader(config);
+  python::PythonReader reader(config);
   reader.read(read_config_file(file.path()));
   Values values;
   for (const Field& field : all_fields()) {
@@ -40,4 +40,4 @@ inline std::string rewritten(const std::string& source, const Changes& changes) 
   return text;
 }
 
-}  // namespace snug
+}  // namespace snug::config::rewrite

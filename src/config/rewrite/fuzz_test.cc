@@ -4,7 +4,7 @@
 
 #include "config/rewrite/for_test.h"
 
-namespace snug {
+namespace snug::config::rewrite {
 namespace {
 
 // Random files of lines, each with the names that it sets and reads.
@@ -224,4 +224,4 @@ TEST(RewriteFuzz, TakesAnyBytes) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::config::rewrite

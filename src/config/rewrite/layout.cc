@@ -9,19 +9,21 @@
 #include "config/python/evaluator.h"
 #include "config/python/literals.h"
 
-namespace snug::rewriting {
+namespace snug::config::rewrite {
 namespace {
 
 // The text with a constant for each time.time(), so that all readings agree. No byte moves.
 std::string with_stopped_clock(const SourceFile& source) {
   constexpr std::string_view kCall[] = {"time", ".", "time", "(", ")"};
   constexpr std::string_view kTime = "(1.7000e+9)";  // of the shortest call's length
-  const std::vector<Token> tokens = tokenize(source);
+  const std::vector<python::Token> tokens = python::tokenize(source);
   std::string text(source.text());
   for (std::size_t i = 0; i + std::size(kCall) <= tokens.size(); ++i) {
-    const bool called = std::equal(
-        std::begin(kCall), std::end(kCall), tokens.begin() + static_cast<std::ptrdiff_t>(i),
-        [&](std::string_view word, const Token& t) { return source.slice(t.extent) == word; });
+    const bool called = std::equal(std::begin(kCall), std::end(kCall),
+                                   tokens.begin() + static_cast<std::ptrdiff_t>(i),
+                                   [&](std::string_view word, const python::Token& t) {
+                                     return source.slice(t.extent) == word;
+                                   });
     if (!called) continue;
     const std::size_t begin = tokens[i].extent.begin;
     const std::size_t length = tokens[i + std::size(kCall) - 1].extent.end - begin;
@@ -45,18 +47,18 @@ Normalised normalise(const std::string& raw) {
   return result;
 }
 
-Layout lay_out(const SourceFile& source, const Module& module) {
-  Layout layout{tokenize(source), {}, {}};
-  const std::vector<Token>& tokens = layout.tokens;
+Layout lay_out(const SourceFile& source, const python::Module& module) {
+  Layout layout{python::tokenize(source), {}, {}};
+  const std::vector<python::Token>& tokens = layout.tokens;
   Line line;
   std::size_t first = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const bool is_newline = tokens[i].kind == Token::Kind::kNewline;
+    const bool is_newline = tokens[i].kind == python::Token::Kind::kNewline;
     if (!is_newline && source.slice(tokens[i].extent) != ";") continue;
     const std::size_t next = layout.statements.size();
     if (i > first) ++line.statement_count;
     if (i > first && next < module.assignments.size()) {
-      const std::vector<AssignmentTarget>& targets = module.assignments[next].targets;
+      const std::vector<python::AssignmentTarget>& targets = module.assignments[next].targets;
       if (tokens[first].extent.begin == targets.front().extent.begin) {
         layout.statements.push_back({first, first + 2 * targets.size(), i, layout.lines.size()});
       }
@@ -78,7 +80,8 @@ bool Quote::shares_target(const Quote& other) const {
                             other.targets.end()) != targets.end();
 }
 
-Quote quote(const SourceFile& source, const std::vector<Token>& tokens, const Statement& s) {
+Quote quote(const SourceFile& source, const std::vector<python::Token>& tokens,
+            const Statement& s) {
   Quote result;
   for (std::size_t i = s.first; i < s.value; i += 2) {
     result.targets.emplace_back(source.slice(tokens[i].extent));
@@ -89,7 +92,10 @@ Quote quote(const SourceFile& source, const std::vector<Token>& tokens, const St
     if (i > s.value) result.value += gap.find_first_not_of(" \t") == gap.npos ? gap : " ";
     const std::string_view text = source.slice(tokens[i].extent);
     const bool one_line = text.find('\n') == text.npos;
-    result.value += one_line ? text : python_repr(decode_string(source, tokens[i]));
+    const auto parts =
+        one_line ? std::vector<python::StringPart>() : python::decode_string(source, tokens[i]);
+    const bool is_plain = parts.size() == 1 && !parts[0].name;
+    result.value += is_plain ? python_repr(parts[0].text) : std::string(text);
   }
   return result;
 }
@@ -104,16 +110,16 @@ Noted read_note(std::string_view comment, const std::vector<std::string>& alone)
     }
   };
   const SourceFile whole("", std::string(comment.substr(kWas.size())));
-  const std::vector<Token> tokens = parse(tokenize, whole);
+  const std::vector<python::Token> tokens = parse(python::tokenize, whole);
   if (tokens.size() < 3) return {};
   const std::size_t length = tokens[tokens.size() - 3].extent.end;  // then kNewline and kEnd
   const SourceFile source("", std::string(whole.text().substr(0, length)));
   Noted noted{{}, kWas.size() + length};
-  if (!alone.empty() && parse(parse_expression, source)) {
+  if (!alone.empty() && parse(python::parse_expression, source)) {
     noted.quotes.push_back({alone, "=", std::string(source.text())});
     return noted;
   }
-  const Module module = parse(parse_module, source);
+  const python::Module module = parse(python::parse_module, source);
   const Layout layout = lay_out(source, module);
   for (const Statement& s : layout.statements) {
     noted.quotes.push_back(quote(source, layout.tokens, s));
@@ -128,7 +134,7 @@ EditedFile::EditedFile(const std::string& name, const std::string& bytes)
       normalised(normalise(raw)),
       source(name, normalised.text),
       stopped(name, with_stopped_clock(source)),
-      module(parse_module(stopped)),
+      module(python::parse_module(stopped)),
       layout(lay_out(source, module)) {}
 
-}  // namespace snug::rewriting
+}  // namespace snug::config::rewrite

@@ -8,7 +8,7 @@
 
 #include "config/python/parser.h"
 
-namespace snug::rewriting {
+namespace snug::config::rewrite {
 
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 inline constexpr std::string_view kWas = "# was: ";
@@ -33,12 +33,12 @@ struct Line {
 };
 
 struct Layout {
-  std::vector<Token> tokens;
+  std::vector<python::Token> tokens;
   std::vector<Statement> statements;  // one per assignment of the module, in its order
   std::vector<Line> lines;
 };
 
-Layout lay_out(const SourceFile& source, const Module& module);
+Layout lay_out(const SourceFile& source, const python::Module& module);
 
 // A statement as a comment quotes it.
 struct Quote {
@@ -48,7 +48,7 @@ struct Quote {
   std::string text() const;
   bool shares_target(const Quote& other) const;
 };
-Quote quote(const SourceFile& source, const std::vector<Token>& tokens, const Statement& s);
+Quote quote(const SourceFile& source, const std::vector<python::Token>& tokens, const Statement& s);
 
 // What a comment written by Snug quotes, and the bytes of the comment up to there. A bare value
 // belongs to `alone`, the targets of the line's only statement. Other comments give nothing.
@@ -65,8 +65,8 @@ struct EditedFile {
   std::string raw;
   Normalised normalised;
   SourceFile source, stopped;  // the same, and with a constant for each time.time()
-  Module module;               // of stopped
+  python::Module module;       // of stopped
   Layout layout;               // of source
 };
 
-}  // namespace snug::rewriting
+}  // namespace snug::config::rewrite

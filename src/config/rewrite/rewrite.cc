@@ -8,10 +8,8 @@
 #include "config/python/reader.h"
 #include "config/rewrite/editor.h"
 
-namespace snug {
+namespace snug::config::rewrite {
 namespace {
-
-using namespace rewriting;
 
 struct Reading {
   LoadedConfig config;
@@ -20,7 +18,7 @@ struct Reading {
 
 Reading read(const SourceFile& source) {
   Reading reading;
-  PythonReader reader(reading.config);
+  python::PythonReader reader(reading.config);
   reader.read(source);
   try {
     reader.finish();
@@ -32,11 +30,11 @@ Reading read(const SourceFile& source) {
 
 // Helpers that `before` reads and `after` only sets, and whose names therefore look like mistyped
 // keys to the reader.
-NameSet orphans(const Module& before, const Module& after) {
+NameSet orphans(const python::Module& before, const python::Module& after) {
   NameSet names;
   const std::vector<std::string> keys = all_keys();
-  for (const Assignment& assignment : after.assignments) {
-    for (const AssignmentTarget& target : assignment.targets) {
+  for (const python::Assignment& assignment : after.assignments) {
+    for (const python::AssignmentTarget& target : assignment.targets) {
       const std::string& name = target.name;
       const bool orphan =
           !find_field(name) && before.names_read.contains(name) && !after.names_read.contains(name);
@@ -80,7 +78,7 @@ std::string line_end_of(const std::string& raw) {
 std::string added_line(const Change& change, const Value& value) {
   const std::string text = python_repr(value);
   const std::optional<Value> before =
-      is_utf8(change.before) ? read_literal(change.before) : std::nullopt;
+      is_utf8(change.before) ? python::read_literal(change.before) : std::nullopt;
   const std::string was = before ? python_repr(*before) : "";
   if (was.empty() || was == text || std::holds_alternative<PythonSequence>(*before)) {
     return fmt::format("{} = {}", change.key, text);
@@ -92,8 +90,8 @@ std::string added_line(const Change& change, const Value& value) {
 void add_settings(Rewritten& result, const EditedFile& file, const std::vector<Change>& changes,
                   const RequestedChanges& requested, const std::string& reason) {
   NameSet set;
-  for (const Assignment& assignment : file.module.assignments) {
-    for (const AssignmentTarget& target : assignment.targets) set.insert(target.name);
+  for (const python::Assignment& assignment : file.module.assignments) {
+    for (const python::AssignmentTarget& target : assignment.targets) set.insert(target.name);
   }
   std::vector<std::string> lines;
   for (const Change& change : changes) {
@@ -149,7 +147,8 @@ void verify(const EditedFile& file, const Rewritten& result, const RequestedChan
 ValueMap requested_values(const std::vector<Change>& changes) {
   ValueMap values;
   for (const auto& [key, before, after] : changes) {
-    const std::optional<Value> literal = is_utf8(after) ? read_literal(after) : std::nullopt;
+    const std::optional<Value> literal =
+        is_utf8(after) ? python::read_literal(after) : std::nullopt;
     const std::optional<Value> value = literal ? kept_as(key, *literal) : std::nullopt;
     if (!find_field(key) || !value) {
       throw InternalError(fmt::format("rewrite_config: {} cannot be {}", key, after));
@@ -194,4 +193,4 @@ Rewritten rewrite_config(const std::string& file_name, const std::string& source
   return result;
 }
 
-}  // namespace snug
+}  // namespace snug::config::rewrite

@@ -7,7 +7,7 @@
 
 #include "config/config.h"
 
-namespace snug {
+namespace snug::config::rewrite {
 
 struct Rewritten {
   std::string text;
@@ -38,4 +38,4 @@ struct Rewritten {
 Rewritten rewrite_config(const std::string& file_name, const std::string& source,
                          const std::vector<Change>& changes, const std::string& reason);
 
-}  // namespace snug
+}  // namespace snug::config::rewrite

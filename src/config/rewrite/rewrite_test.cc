@@ -1,6 +1,6 @@
 #include "config/rewrite/for_test.h"
 
-namespace snug {
+namespace snug::config::rewrite {
 namespace {
 
 std::vector<std::string> notes_of(const std::string& source, const Changes& changes) {
@@ -443,4 +443,4 @@ TEST(Rewrite, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::config::rewrite

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace snug {
+namespace snug::data::pickle {
 namespace {
 
 void require(bool holds, PickleKind kind, std::string_view wanted) {
@@ -89,6 +89,8 @@ std::string_view name_of(PickleKind kind) noexcept {
       return "str";
     case PickleKind::kBytes:
       return "bytes";
+    case PickleKind::kGlobal:
+      return "type or function";
     case PickleKind::kList:
       return "list";
     case PickleKind::kTuple:
@@ -97,6 +99,10 @@ std::string_view name_of(PickleKind kind) noexcept {
       return "dict";
     case PickleKind::kSet:
       return "set";
+    case PickleKind::kStorage:
+      return "storage";
+    case PickleKind::kTensor:
+      return "tensor";
   }
   return "?";
 }
@@ -122,7 +128,7 @@ double PickleValue::real() const {
 }
 
 std::string_view PickleValue::text() const {
-  require(kind() == PickleKind::kString || kind() == PickleKind::kBytes, kind(), "text");
+  require(kind() >= PickleKind::kString && kind() <= PickleKind::kGlobal, kind(), "text");
   return std::string_view(document_->text_)
       .substr(static_cast<std::size_t>(node().integer), node().text_length);
 }
@@ -160,4 +166,4 @@ std::optional<PickleValue> PickleValue::find(std::string_view wanted) const {
   return std::nullopt;
 }
 
-}  // namespace snug
+}  // namespace snug::data::pickle

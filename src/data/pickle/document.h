@@ -1,5 +1,5 @@
-// What a pickle of plain data holds: a tree of None, bool, int, float, str, bytes, list, tuple,
-// dict and set. Made by reader.h; values are handles into their document.
+// What a pickle holds: a tree of None, bool, int, float, str, bytes, list, tuple, dict and set, and
+// in torch's dialect tensors. Made by reader.h; values are handles into their document.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 
-namespace snug {
+namespace snug::data::pickle {
 
 // Limits of what reading a pickle may cost: together they bound its memory to about 300 MiB.
 struct PickleLimits {
@@ -28,18 +28,21 @@ enum class PickleKind : std::uint8_t {
   kFloat,
   kString,
   kBytes,
+  kGlobal,  // torch: one of the few names that it may use, "module name"
   kList,
   kTuple,
   kDict,
-  kSet
+  kSet,
+  kStorage,  // torch: items 'storage', type (kGlobal), key, location, element count
+  kTensor,   // torch: items storage, offset, size, stride, ...
 };
 
-// Python's name of the type: "None", "bool", "int", ..., "dict", "set".
+// Python's name of the type: "None", "bool", "int", ..., "dict", "set", "tensor".
 std::string_view name_of(PickleKind kind) noexcept;
 
 struct PickleNode {
   PickleKind kind = PickleKind::kNone;
-  std::uint32_t text_length = 0;        // kString, kBytes
+  std::uint32_t text_length = 0;        // kString, kBytes, kGlobal
   std::int64_t integer = 0;             // kInt, kBool; kString, kBytes: where the text begins
   double real = 0;                      // kFloat
   std::vector<std::uint32_t> children;  // node indices; of a dict: key, value, key, value
@@ -54,7 +57,7 @@ class PickleValue {
   PickleKind kind() const;
   std::int64_t integer() const;   // kInt, kBool
   double real() const;            // kFloat
-  std::string_view text() const;  // kString (valid UTF-8), kBytes
+  std::string_view text() const;  // kString (valid UTF-8), kBytes, kGlobal
 
   std::size_t size() const;                   // items of a container; pairs of a dict
   PickleValue item(std::size_t index) const;  // not for a dict
@@ -90,4 +93,4 @@ class PickleDocument {
   std::uint32_t root_;
 };
 
-}  // namespace snug
+}  // namespace snug::data::pickle

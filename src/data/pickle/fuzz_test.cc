@@ -7,7 +7,7 @@
 #include "data/pickle/reader.h"
 #include "data/pickle/samples.h"
 
-namespace snug {
+namespace snug::data::pickle {
 namespace {
 
 class Dice {
@@ -112,4 +112,4 @@ TEST(PickleFuzz, RandomPrograms) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::data::pickle

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "data/utf8.h"
+#include "base/utf8.h"
 
-namespace snug {
+namespace snug::data::pickle {
 
 PickleDocument PickleMachine::run() {
   constexpr std::uint8_t kStop = '.';
@@ -14,7 +14,8 @@ PickleDocument PickleMachine::run() {
     const auto opcode = static_cast<std::uint8_t>(take(1)[0]);
     if (opcode == kStop) break;
     const bool known = run_number(opcode) || run_text(opcode) || run_container(opcode) ||
-                       run_stack(opcode) || run_memo(opcode);
+                       run_stack(opcode) || run_memo(opcode) ||
+                       (dialect_ == PickleDialect::kTorch && run_torch(opcode));
     if (!known) refuse(opcode);
   }
   if (!marks_.empty()) fail("the pickle ends inside a container");
@@ -162,4 +163,4 @@ void PickleMachine::recall(std::uint64_t index) {
   push(found->second);
 }
 
-}  // namespace snug
+}  // namespace snug::data::pickle

@@ -10,13 +10,15 @@
 #include <vector>
 
 #include "data/pickle/document.h"
+#include "data/pickle/reader.h"
 
-namespace snug {
+namespace snug::data::pickle {
 
 class PickleMachine {
  public:
   // Both must outlive run(), which may be called once.
-  PickleMachine(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
+  PickleMachine(std::string_view bytes, const std::string& name, PickleDialect dialect)
+      : bytes_(bytes), name_(name), dialect_(dialect) {}
   PickleDocument run();
 
  private:
@@ -26,6 +28,7 @@ class PickleMachine {
   bool run_container(std::uint8_t opcode);
   bool run_stack(std::uint8_t opcode);
   bool run_memo(std::uint8_t opcode);
+  bool run_torch(std::uint8_t opcode);  // torch_opcodes.cc
   [[noreturn]] void refuse(std::uint8_t opcode) const;
 
   // The bytes of the program.
@@ -54,10 +57,19 @@ class PickleMachine {
   void extend_top(PickleKind kind, const std::vector<std::uint32_t>& items);
   void remember(std::uint64_t index);
   void recall(std::uint64_t index);
+
+  // Torch's dialect. Nothing is called: a few names are known, and what they would make is noted.
+  void push_global(std::string_view module, std::string_view name);
+  void make_storage();
+  void reduce();
+  void build();
+  std::string_view text_of(std::uint32_t node) const;
+
   [[noreturn]] void fail(const std::string& what) const;
 
   std::string_view bytes_;
   const std::string& name_;
+  PickleDialect dialect_;
   std::size_t at_ = 0;         // the next byte
   std::size_t opcode_at_ = 0;  // the opcode being run, for messages
   std::vector<PickleNode> nodes_;
@@ -68,4 +80,4 @@ class PickleMachine {
   std::unordered_map<std::uint64_t, std::uint32_t> memo_;
 };
 
-}  // namespace snug
+}  // namespace snug::data::pickle

@@ -5,11 +5,11 @@
 #include <bit>
 #include <utility>
 
+#include "base/utf8.h"
 #include "data/pickle/machine.h"
 #include "data/pickle/text.h"
-#include "data/utf8.h"
 
-namespace snug {
+namespace snug::data::pickle {
 namespace {
 
 constexpr std::uint64_t kHighestProtocol = 5;
@@ -215,4 +215,4 @@ std::uint64_t PickleMachine::take_index() {
   return static_cast<std::uint64_t>(*index);
 }
 
-}  // namespace snug
+}  // namespace snug::data::pickle

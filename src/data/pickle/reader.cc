@@ -6,18 +6,19 @@
 #include "base/input_file.h"
 #include "data/pickle/machine.h"
 
-namespace snug {
+namespace snug::data::pickle {
 
-PickleDocument parse_pickle(std::string_view bytes, const std::string& name) {
+PickleDocument parse_pickle(std::string_view bytes, const std::string& name,
+                            PickleDialect dialect) {
   if (static_cast<std::int64_t>(bytes.size()) > PickleLimits::kFileBytes) {
     throw DataError(fmt::format("{} is larger than the {} a pickle may have", name,
                                 format_bytes(PickleLimits::kFileBytes)));
   }
-  return PickleMachine(bytes, name).run();
+  return PickleMachine(bytes, name, dialect).run();
 }
 
 PickleDocument read_pickle(const std::filesystem::path& path) {
   return parse_pickle(read_whole_file(path, PickleLimits::kFileBytes), path.string());
 }
 
-}  // namespace snug
+}  // namespace snug::data::pickle

@@ -9,7 +9,7 @@
 #include "data/pickle/samples.h"
 #include "data/pickle/writer.h"
 
-namespace snug {
+namespace snug::data::pickle {
 namespace {
 
 using std::string_literals::operator""s;
@@ -247,4 +247,4 @@ TEST(PickleValue, AskingForWhatIsNotThereIsABug) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::data::pickle

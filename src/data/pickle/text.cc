@@ -2,9 +2,9 @@
 
 #include <charconv>
 
-#include "data/utf8.h"
+#include "base/utf8.h"
 
-namespace snug {
+namespace snug::data::pickle {
 namespace {
 
 template <typename Number>
@@ -103,4 +103,4 @@ std::optional<std::string> parse_quoted_string(std::string_view line) {
   return out;
 }
 
-}  // namespace snug
+}  // namespace snug::data::pickle

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace snug {
+namespace snug::data::pickle {
 
 PickleWriter::PickleWriter() : bytes_("\x80\x02") {}
 
@@ -39,9 +39,35 @@ void PickleWriter::begin_dict() { bytes_ += "}("; }  // EMPTY_DICT MARK
 
 void PickleWriter::end_dict() { bytes_ += 'u'; }  // SETITEMS
 
+void PickleWriter::boolean(bool value) { bytes_ += value ? '\x88' : '\x89'; }
+
+void PickleWriter::none() { bytes_ += 'N'; }
+
+void PickleWriter::begin_list() { bytes_ += "]("; }  // EMPTY_LIST MARK
+
+void PickleWriter::end_list() { bytes_ += 'e'; }  // APPENDS
+
+void PickleWriter::begin_tuple() { bytes_ += '('; }
+
+void PickleWriter::end_tuple() { bytes_ += 't'; }
+
+void PickleWriter::global(std::string_view module, std::string_view name) {
+  bytes_ += 'c';
+  bytes_ += module;
+  bytes_ += '\n';
+  bytes_ += name;
+  bytes_ += '\n';
+}
+
+void PickleWriter::persistent_id() { bytes_ += 'Q'; }  // BINPERSID
+
+void PickleWriter::reduce() { bytes_ += 'R'; }
+
+void PickleWriter::begin_items() { bytes_ += '('; }
+
 std::string PickleWriter::finish() {
   bytes_ += '.';  // STOP
   return std::move(bytes_);
 }
 
-}  // namespace snug
+}  // namespace snug::data::pickle

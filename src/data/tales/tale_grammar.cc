@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace snug {
+namespace snug::data::tales {
 namespace {
 
 constexpr std::string_view kBlank = " \n";
@@ -171,4 +171,4 @@ bool TaleMemory::holds_text(std::string_view text) const noexcept {
                      [&](const Entry& entry) { return entry.text == text; });
 }
 
-}  // namespace snug
+}  // namespace snug::data::tales

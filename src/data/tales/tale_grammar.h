@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace snug {
+namespace snug::data::tales {
 
 struct TalePiece {
   enum class Kind : std::uint8_t { kText, kExpand, kRecall };
@@ -70,4 +70,4 @@ struct TaleMemory {
   bool holds_text(std::string_view text) const noexcept;
 };
 
-}  // namespace snug
+}  // namespace snug::data::tales

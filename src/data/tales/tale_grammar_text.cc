@@ -3,7 +3,7 @@
 // a reader always knows which was taken (tales.h says why that matters; a test holds it).
 #include "data/tales/tale_grammar.h"
 
-namespace snug {
+namespace snug::data::tales {
 namespace {
 
 constexpr std::string_view kShapes = R"(
@@ -427,4 +427,4 @@ singing / laughing / humming / snoring / eating <meal> / counting <plural>
 
 std::string tale_grammar_text() { return std::string(kShapes) + std::string(kWords); }
 
-}  // namespace snug
+}  // namespace snug::data::tales

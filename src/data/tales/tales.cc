@@ -12,7 +12,7 @@
 #include "data/char_dataset_writer.h"
 #include "data/tales/tale_grammar.h"
 
-namespace snug {
+namespace snug::data::tales {
 namespace {
 
 constexpr std::int64_t kMinDatasetBytes = 10'000;
@@ -151,4 +151,4 @@ TalesSummary prepare_tales(const std::filesystem::path& directory, std::uint64_t
   return summary;
 }
 
-}  // namespace snug
+}  // namespace snug::data::tales

@@ -19,7 +19,7 @@
 
 #include "data/prepare_char.h"
 
-namespace snug {
+namespace snug::data::tales {
 
 constexpr std::int64_t kDefaultTalesBytes = 1'200'000;
 constexpr std::int64_t kMaxTalesBytes = 256'000'000;  // the text is held in memory
@@ -47,4 +47,4 @@ struct TalesSummary {
 TalesSummary prepare_tales(const std::filesystem::path& directory, std::uint64_t seed,
                            std::int64_t bytes = kDefaultTalesBytes);
 
-}  // namespace snug
+}  // namespace snug::data::tales

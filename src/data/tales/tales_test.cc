@@ -10,7 +10,7 @@
 #include "data/char_tokenizer.h"
 #include "data/tales/tale_grammar.h"
 
-namespace snug {
+namespace snug::data::tales {
 namespace {
 
 // Finds every derivation of a text, from the text alone: tries all alternatives everywhere and
@@ -259,4 +259,4 @@ TEST(PrepareTales, ValIsWholeTalesWithTheirOwnFloor) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::data::tales

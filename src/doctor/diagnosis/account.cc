@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 // CUDA's context with its kernels: 0.13 to 0.55 GiB in real messages.
@@ -14,56 +14,57 @@ constexpr std::int64_t kTypicalContextBytes = 400 * kMiB, kContextWithNcclBytes 
 // Three printed amounts, each off by up to 5 MiB, leave less than this over by themselves.
 constexpr std::int64_t kRoundingBytes = 16 * kMiB;
 
-bool is_whole_gib(const LogAmount& amount) {
-  const std::int64_t whole = (middle(amount) + kGiB / 2) / kGiB * kGiB;
+bool is_whole_gib(const log::LogAmount& amount) {
+  const std::int64_t whole = (log::middle(amount) + kGiB / 2) / kGiB * kGiB;
   return amount.covers(whole);
 }
 
 // Windows lets a process hold more than the card has, cannot tell processes apart and rounds the
 // card's size up to whole GiB.
-bool shows_windows(const LogEvent& event) {
+bool shows_windows(const log::LogEvent& event) {
   if (event.allocated && event.capacity &&
       event.allocated->low_bytes > event.capacity->high_bytes) {
     return true;
   }
   const bool nameless = std::any_of(event.processes.begin(), event.processes.end(),
-                                    [](const LogProcess& p) { return !p.in_use; });
+                                    [](const log::LogProcess& p) { return !p.in_use; });
   return nameless || (event.capacity && is_whole_gib(*event.capacity));
 }
 
 // In a container this process is one of the listed: the one that holds just more than PyTorch.
-std::optional<std::size_t> self_among(const LogEvent& event, std::int64_t own_bytes) {
+std::optional<std::size_t> self_among(const log::LogEvent& event, std::int64_t own_bytes) {
   if (event.process_in_use || !event.allocated) return std::nullopt;
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < event.processes.size(); ++i) {
-    const std::optional<LogAmount>& in_use = event.processes[i].in_use;
+    const std::optional<log::LogAmount>& in_use = event.processes[i].in_use;
     if (!in_use || in_use->high_bytes < own_bytes) continue;
-    if (!best || middle(*in_use) < middle(*event.processes[*best].in_use)) best = i;
+    if (!best || log::middle(*in_use) < log::middle(*event.processes[*best].in_use)) best = i;
   }
   return best;
 }
 
-void fill_processes(const LogEvent& event, CardAccount& account,
+void fill_processes(const log::LogEvent& event, CardAccount& account,
                     std::optional<std::int64_t>& in_use) {
   const std::optional<std::size_t> self = self_among(event, account.own_bytes());
   for (std::size_t i = 0; i < event.processes.size(); ++i) {
-    const LogProcess& process = event.processes[i];
+    const log::LogProcess& process = event.processes[i];
     if (i == self) {
       account.self_pid = process.pid;
-      in_use = middle(process.in_use);
+      in_use = log::middle(process.in_use);
       continue;
     }
     account.other_processes.push_back(process);
-    if (process.in_use && middle(*process.in_use) <= kMaxContextBytes) ++account.idle_context_count;
+    if (process.in_use && log::middle(*process.in_use) <= kMaxContextBytes)
+      ++account.idle_context_count;
   }
 }
 
-void fill_others(const LogEvent& event, std::optional<std::int64_t> in_use, bool is_ddp,
+void fill_others(const log::LogEvent& event, std::optional<std::int64_t> in_use, bool is_ddp,
                  CardAccount& account) {
   if (!account.capacity || !account.free || !account.allocated) return;
-  if (event.kind == LogEventKind::kMpsOutOfMemory) return;
+  if (event.kind == log::LogEventKind::kMpsOutOfMemory) return;
   // CUDA's own pool holds more than its tensors, and the message does not say how much.
-  if (event.wording == LogWording::kMallocAsync) return;
+  if (event.wording == log::LogWording::kMallocAsync) return;
   if (in_use) {
     account.context = std::max<std::int64_t>(0, *in_use - account.own_bytes());
     const std::int64_t rest = *account.capacity - *account.free - *in_use;
@@ -79,19 +80,19 @@ void fill_others(const LogEvent& event, std::optional<std::int64_t> in_use, bool
 
 }  // namespace
 
-CardAccount account_of(const LogEvent& event, const Card* card, bool is_ddp) {
+CardAccount account_of(const log::LogEvent& event, const fit::Card* card, bool is_ddp) {
   CardAccount account;
-  account.capacity = middle(event.capacity);
-  if (!account.capacity && event.kind == LogEventKind::kMpsOutOfMemory) {
-    account.capacity = middle(event.limit);
+  account.capacity = log::middle(event.capacity);
+  if (!account.capacity && event.kind == log::LogEventKind::kMpsOutOfMemory) {
+    account.capacity = log::middle(event.limit);
   }
   account.is_capacity_printed = account.capacity.has_value();
   if (!account.capacity && card != nullptr) account.capacity = card->reported_mib * kMiB;
-  account.allocated = middle(event.allocated);
-  account.unallocated = middle(unallocated_range(event));
-  account.free = middle(event.free);
+  account.allocated = log::middle(event.allocated);
+  account.unallocated = log::middle(log::unallocated_range(event));
+  account.free = log::middle(event.free);
   account.is_windows = shows_windows(event);
-  std::optional<std::int64_t> in_use = middle(event.process_in_use);
+  std::optional<std::int64_t> in_use = log::middle(event.process_in_use);
   fill_processes(event, account, in_use);
   fill_others(event, in_use, is_ddp, account);
   return account;
@@ -114,4 +115,4 @@ bool others_are_notable(const CardAccount& account) {
   return *account.others >= kGiB && share >= (account.is_estimate ? 0.15 : 0.12);
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

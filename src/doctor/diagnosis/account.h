@@ -8,14 +8,14 @@
 #include "doctor/log/summary.h"
 #include "fit/cards.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 struct CardAccount {
   std::optional<std::int64_t> capacity, allocated, unallocated, free;
   bool is_capacity_printed = false;     // else it is the named card's
   std::optional<std::int64_t> context;  // of this process beside PyTorch
   std::optional<std::int64_t> others;   // of other processes; 0 for what is only rounding
-  std::vector<LogProcess> other_processes;
+  std::vector<log::LogProcess> other_processes;
   std::optional<std::int64_t> self_pid;  // this process, where the message lists it by its number
   int idle_context_count = 0;            // others that hold a bare context
   bool alone = false;                    // others cannot hold even a context
@@ -27,7 +27,7 @@ struct CardAccount {
 
 // `card` may be null; it gives the capacity where the message does not. With several processes
 // NCCL's buffers are part of each one's context.
-CardAccount account_of(const LogEvent& event, const Card* card, bool is_ddp);
+CardAccount account_of(const log::LogEvent& event, const fit::Card* card, bool is_ddp);
 
 // What PyTorch could have of the card if nobody else were there; 0: not known.
 std::int64_t available_bytes(const CardAccount& account);
@@ -35,4 +35,4 @@ std::int64_t available_bytes(const CardAccount& account);
 // Do others hold enough for the failure to be theirs? Not whether it is.
 bool others_are_notable(const CardAccount& account);
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -10,7 +10,7 @@
 #include "doctor/diagnosis/common_models.h"
 #include "doctor/torch/memory.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 // How a candidate was found, the strongest first.
 enum class Evidence : std::uint8_t {
@@ -41,11 +41,11 @@ struct Candidate {
   std::vector<std::int64_t> shape;
   std::string dtype;  // "bfloat16"
   std::int64_t bytes = 0;
-  std::optional<TorchPhase> phase;
+  std::optional<torch::TorchPhase> phase;
   std::int32_t count = 1;  // alike in so many layers or parameters
   double confidence = 0;   // 0 to 1; of all candidates together at most 1
   Evidence evidence = Evidence::kSizeOnly;
   std::optional<TensorGuess> guess;  // kGuess only
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -7,27 +7,27 @@
 #include "doctor/diagnosis/guesses.h"
 #include "doctor/diagnosis/match.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 constexpr std::size_t kMaxCandidates = 8;
 
 // The failing tensor's own shape, or another printed one that has the bytes of the request.
-const LogShape* telling_shape(const FailureEvidence& evidence) {
+const log::LogShape* telling_shape(const FailureEvidence& evidence) {
   if (evidence.event.shape) return &*evidence.event.shape;
-  const std::optional<LogAmount>& request = evidence.request;
+  const std::optional<log::LogAmount>& request = evidence.request;
   if (!request) return nullptr;
   const auto& shapes = evidence.log.facts.shapes;
-  const auto found = std::find_if(shapes.rbegin(), shapes.rend(), [&](const LogShape& shape) {
-    const std::optional<std::int64_t> bytes = byte_count_of(shape);
+  const auto found = std::find_if(shapes.rbegin(), shapes.rend(), [&](const log::LogShape& shape) {
+    const std::optional<std::int64_t> bytes = log::byte_count_of(shape);
     return bytes && request->covers(*bytes);
   });
   return found == shapes.rend() ? nullptr : &*found;
 }
 
 // The same elements in another view, (B*T, V) for (B, T, V), are the same tensor.
-bool is_view_of(const LogShape& shape, const TorchTensor& tensor) {
-  if (!shape.dtype.empty() && shape.dtype != name_of(tensor.dtype)) return false;
+bool is_view_of(const log::LogShape& shape, const torch::TorchTensor& tensor) {
+  if (!shape.dtype.empty() && shape.dtype != torch::name_of(tensor.dtype)) return false;
   std::int64_t elements = 1;
   for (const std::int64_t dim : shape.dims) {
     if (dim < 0 || __builtin_mul_overflow(elements, dim, &elements)) return false;
@@ -37,15 +37,15 @@ bool is_view_of(const LogShape& shape, const TorchTensor& tensor) {
 }
 
 // About what this process held, of whatever the message tells.
-std::optional<std::int64_t> held_bytes(const LogEvent& event) {
-  if (event.allocated) return middle(*event.allocated);
-  if (event.process_in_use) return middle(*event.process_in_use);
-  if (event.capacity && event.free) return middle(*event.capacity) - middle(*event.free);
+std::optional<std::int64_t> held_bytes(const log::LogEvent& event) {
+  if (event.allocated) return log::middle(*event.allocated);
+  if (event.process_in_use) return log::middle(*event.process_in_use);
+  if (event.capacity && event.free) return log::middle(*event.capacity) - log::middle(*event.free);
   return std::nullopt;
 }
 
 // How near a tensor's moment is to what was held: only moments that are far apart are told apart.
-double nearness(const std::optional<std::int64_t>& held, const TorchTensor& tensor) {
+double nearness(const std::optional<std::int64_t>& held, const torch::TorchTensor& tensor) {
   constexpr double kScale = 0.2;
   if (!held || *held <= 0) return 1;
   const double distance =
@@ -54,12 +54,12 @@ double nearness(const std::optional<std::int64_t>& held, const TorchTensor& tens
 }
 
 // Returns the first that is made of equally likely ones; null: none has such a shape.
-const TorchTensor* tensor_like(const LogShape& shape, const FailureEvidence& evidence,
-                               const TorchMemory& memory) {
+const torch::TorchTensor* tensor_like(const log::LogShape& shape, const FailureEvidence& evidence,
+                                      const torch::TorchMemory& memory) {
   const std::optional<std::int64_t> held = held_bytes(evidence.event);
-  const TorchTensor* best = nullptr;
+  const torch::TorchTensor* best = nullptr;
   double best_score = 0;
-  for (const TorchTensor& tensor : memory.tensors) {
+  for (const torch::TorchTensor& tensor : memory.tensors) {
     if (!is_view_of(shape, tensor)) continue;
     const double score = plausibility(evidence.moment, tensor) * nearness(held, tensor);
     if (best != nullptr && score <= best_score) continue;
@@ -70,10 +70,10 @@ const TorchTensor* tensor_like(const LogShape& shape, const FailureEvidence& evi
 }
 
 // Without a config: a last dimension that only a vocabulary has, a square that only attention has.
-std::string name_by_shape(const LogShape& shape, const LogMoment& moment) {
+std::string name_by_shape(const log::LogShape& shape, const LogMoment& moment) {
   constexpr std::int64_t kMinVocabulary = 20000;
   const std::size_t rank = shape.dims.size();
-  const bool is_backward = moment.only_phase() == TorchPhase::kBackward;
+  const bool is_backward = moment.only_phase() == torch::TorchPhase::kBackward;
   if (rank >= 2 && shape.dims[rank - 1] >= kMinVocabulary) {
     return is_backward ? "gradient of logits" : "logits-sized buffer";
   }
@@ -91,24 +91,24 @@ struct ShapeMatch {
 // The tensor whose shape the log prints: the strongest evidence there is. `memory` may be null.
 // Nothing when no shape is printed that goes with the request.
 std::optional<ShapeMatch> match_printed_shape(const FailureEvidence& evidence,
-                                              const TorchMemory* memory) {
-  const LogShape* const shape = telling_shape(evidence);
+                                              const torch::TorchMemory* memory) {
+  const log::LogShape* const shape = telling_shape(evidence);
   if (shape == nullptr) return std::nullopt;
   ShapeMatch match;
   Candidate& candidate = match.candidate;
   candidate.shape = shape->dims;
   candidate.dtype = shape->dtype;
-  candidate.bytes = byte_count_of(*shape).value_or(0);
+  candidate.bytes = log::byte_count_of(*shape).value_or(0);
   candidate.phase = evidence.moment.only_phase();
   candidate.evidence = Evidence::kShapeInLog;
   candidate.confidence = evidence.event.shape ? 0.99 : 0.9;
   candidate.tensor = candidate.label = name_by_shape(*shape, evidence.moment);
   if (memory == nullptr) return match;
-  if (const TorchTensor* const tensor = tensor_like(*shape, evidence, *memory)) {
+  if (const torch::TorchTensor* const tensor = tensor_like(*shape, evidence, *memory)) {
     match.is_of_config = true;
-    candidate.tensor = torch_tensor_name(*memory, *tensor);
+    candidate.tensor = torch::torch_tensor_name(*memory, *tensor);
     candidate.label = tensor->what;
-    candidate.owner = torch_tensor_owner(*memory, *tensor);
+    candidate.owner = torch::torch_tensor_owner(*memory, *tensor);
     candidate.op = tensor->op;
     if (!candidate.phase) candidate.phase = tensor->phase;
   }
@@ -159,7 +159,7 @@ std::vector<Candidate> guess_candidates(const FailureEvidence& evidence, bool ha
   return found;
 }
 
-FoundCandidates find_by_size(const FailureEvidence& evidence, const TorchMemory* memory) {
+FoundCandidates find_by_size(const FailureEvidence& evidence, const torch::TorchMemory* memory) {
   FoundCandidates found;
   if (memory != nullptr) {
     TensorMatch match = match_tensors(evidence, *memory);
@@ -173,16 +173,16 @@ FoundCandidates find_by_size(const FailureEvidence& evidence, const TorchMemory*
 
 }  // namespace
 
-FoundCandidates find_candidates(const FailureEvidence& evidence, const TorchMemory* memory) {
+FoundCandidates find_candidates(const FailureEvidence& evidence, const torch::TorchMemory* memory) {
   FoundCandidates found;
   if (auto match = match_printed_shape(evidence, memory)) {
     found.shape_differs = memory != nullptr && !match->is_of_config;
     found.candidates.push_back(std::move(match->candidate));
-  } else if (evidence.request && memory_of(evidence.event.kind) == LogMemory::kCard) {
+  } else if (evidence.request && log::memory_of(evidence.event.kind) == log::LogMemory::kCard) {
     found = find_by_size(evidence, memory);
   }
   if (found.candidates.size() > kMaxCandidates) found.candidates.resize(kMaxCandidates);
   return found;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -8,17 +8,17 @@
 #include "doctor/diagnosis/candidate.h"
 #include "doctor/diagnosis/evidence.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 struct FoundCandidates {
   std::vector<Candidate> candidates;  // most likely first, at most eight
   int alike_count = 0;                // tensors of the modelled run that have the size
   bool shape_differs = false;         // the log prints a shape that the given run does not have
   // The run that goes with the message best, where it is another than the one given.
-  std::optional<TorchMemory> matched;
+  std::optional<torch::TorchMemory> matched;
 };
 
 // `memory` is null without a config.
-FoundCandidates find_candidates(const FailureEvidence& evidence, const TorchMemory* memory);
+FoundCandidates find_candidates(const FailureEvidence& evidence, const torch::TorchMemory* memory);
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

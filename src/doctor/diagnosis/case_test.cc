@@ -3,10 +3,10 @@
 
 #include "doctor/diagnosis/for_test.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
-constexpr TorchPhase kNoPhase{255};
+constexpr torch::TorchPhase kNoPhase{255};
 
 struct Case {
   std::string_view name;
@@ -16,7 +16,7 @@ struct Case {
   std::vector<std::int64_t> shape;  // stated tensor; empty: none is stated
   std::string_view dtype;
   double least_confidence;  // of all candidates of that shape and dtype together
-  TorchPhase phase = kNoPhase;
+  torch::TorchPhase phase = kNoPhase;
 };
 
 std::vector<Case> finetuning_cases() {
@@ -36,7 +36,7 @@ std::vector<Case> finetuning_cases() {
        {32 * 1024, 50304},
        "float32",
        0.9,
-       TorchPhase::kEvaluateFirst},
+       torch::TorchPhase::kEvaluateFirst},
       {"04 states alone",
        old_message("100.00 MiB", "23.68 GiB", "21.67 GiB", "85.06 MiB", "21.92 GiB"),
        "init_from=gpt2-xl batch_size=1 gradient_accumulation_steps=32",
@@ -44,7 +44,7 @@ std::vector<Case> finetuning_cases() {
        {1, 25, 1024, 1024},
        "float32",
        0.6,
-       TorchPhase::kForward},
+       torch::TorchPhase::kForward},
       {"19 embedding-sized",
        old_message("148.00 MiB", "2.00 GiB", "959.93 MiB", "96.16 MiB", "1.03 GiB", "RuntimeError"),
        "init_from=gpt2 block_size=1 dtype=float32 gradient_accumulation_steps=1",
@@ -74,7 +74,7 @@ std::vector<Case> other_trainers() {
        {1024, 50257},
        "float32",
        0.7,
-       TorchPhase::kBackward},
+       torch::TorchPhase::kBackward},
       {"15 attention under WSL",
        "RuntimeError: CUDA out of memory. Tried to allocate 384.00 MiB (GPU 0; 24.00 GiB total "
        "capacity; 22.01 GiB already allocated; 342.71 MiB free; 65.09 MiB cached)\n",
@@ -149,7 +149,7 @@ std::vector<Case> without_a_size() {
        {},
        "",
        0,
-       TorchPhase::kForward},
+       torch::TorchPhase::kForward},
       {"33 cuBLAS",
        "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n",
        "",
@@ -241,4 +241,4 @@ TEST(DiagnosisCase, FourProcessesOnOneCard) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

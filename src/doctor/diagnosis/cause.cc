@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 double ratio(std::int64_t part, std::int64_t whole) {
@@ -14,20 +14,21 @@ double ratio(std::int64_t part, std::int64_t whole) {
 // Of free memory, what CUDA keeps in pieces of its page size.
 constexpr std::int64_t kPieces = 2 * kMiB;
 
-bool fits_alone(const TorchMemory& memory, std::int64_t available) {
+bool fits_alone(const torch::TorchMemory& memory, std::int64_t available) {
   return available == 0 || memory.worst().allocated_bytes <= available;
 }
 
 // Another process, listed by its number, that holds most of the card.
 bool one_other_holds_most(const CardAccount& account) {
   return std::any_of(account.other_processes.begin(), account.other_processes.end(),
-                     [&](const LogProcess& process) {
-                       return process.in_use && middle(*process.in_use) > *account.capacity / 2;
+                     [&](const log::LogProcess& process) {
+                       return process.in_use &&
+                              log::middle(*process.in_use) > *account.capacity / 2;
                      });
 }
 
-CauseVerdict co_tenancy(const LogEvent& event, const CardAccount& account,
-                        const TorchMemory* memory) {
+CauseVerdict co_tenancy(const log::LogEvent& event, const CardAccount& account,
+                        const torch::TorchMemory* memory) {
   const bool over_capacity = account.capacity && account.allocated > account.capacity;
   if (!account.others || !account.capacity || over_capacity) return {};
   const std::int64_t others = *account.others;
@@ -47,7 +48,7 @@ CauseVerdict co_tenancy(const LogEvent& event, const CardAccount& account,
   return {Cause::kCoTenant, account.is_estimate ? 0.6 : 0.85};
 }
 
-CauseVerdict free_beyond_request(const LogEvent& event) {
+CauseVerdict free_beyond_request(const log::LogEvent& event) {
   if (!event.free || !event.request) return {};
   // A few MiB more than was asked for are in pieces that cannot be given.
   if (event.free->low_bytes < event.request->high_bytes + event.request->high_bytes / 4) return {};
@@ -57,20 +58,20 @@ CauseVerdict free_beyond_request(const LogEvent& event) {
 
 // All cached blocks that are whole were given back before the message: what is still reserved and
 // unused is stuck beside tensors.
-CauseVerdict fragmentation(const LogEvent& event, const CardAccount& account,
-                           const TorchMemory* memory) {
+CauseVerdict fragmentation(const log::LogEvent& event, const CardAccount& account,
+                           const torch::TorchMemory* memory) {
   if (!account.unallocated || !event.request) return {};
   // Windows lends the host's memory: more is in use than the card has.
   if (account.capacity && account.allocated > account.capacity) return {};
   // Pieces never add up to the last byte: a little more than the request proves nothing.
-  if (*account.unallocated < middle(*event.request) / 4 * 5) return {};
+  if (*account.unallocated < log::middle(*event.request) / 4 * 5) return {};
   const double share = ratio(*account.unallocated, account.own_bytes());
   // Where the run needs more than the card in any arrangement, a little of it does not matter.
   if (memory != nullptr && share < 0.1 && !fits_alone(*memory, available_bytes(account))) return {};
   return {Cause::kFragmentation, share >= 0.2 ? 0.9 : share >= 0.03 ? 0.75 : 0.55};
 }
 
-CauseVerdict capacity(const CardAccount& account, const TorchMemory* memory) {
+CauseVerdict capacity(const CardAccount& account, const torch::TorchMemory* memory) {
   if (!account.capacity || !account.allocated) return {Cause::kCapacity, 0.75};
   const bool is_proved = memory != nullptr && !fits_alone(*memory, available_bytes(account));
   return {Cause::kCapacity, is_proved ? 0.97 : 0.9};
@@ -78,17 +79,17 @@ CauseVerdict capacity(const CardAccount& account, const TorchMemory* memory) {
 
 }  // namespace
 
-CauseVerdict verdict_of_kind(const LogEvent& event) {
+CauseVerdict verdict_of_kind(const log::LogEvent& event) {
   switch (event.kind) {
-    case LogEventKind::kAllocatorWarning:
+    case log::LogEventKind::kAllocatorWarning:
       return {Cause::kUnknown, 0.5};
-    case LogEventKind::kUnspecifiedOutOfMemory:
+    case log::LogEventKind::kUnspecifiedOutOfMemory:
       return {Cause::kUnknown, 0.3};
-    case LogEventKind::kDriver:
+    case log::LogEventKind::kDriver:
       return {Cause::kDriver, 0.9};
-    case LogEventKind::kCublas:
-    case LogEventKind::kCudnn:
-    case LogEventKind::kNccl:
+    case log::LogEventKind::kCublas:
+    case log::LogEventKind::kCudnn:
+    case log::LogEventKind::kNccl:
       return {Cause::kLibrary, 0.8};
     default:
       break;
@@ -96,22 +97,23 @@ CauseVerdict verdict_of_kind(const LogEvent& event) {
   if (event.is_corrupt) return {Cause::kUnknown, 0.5};
   // TensorFlow has one message for both.
   const bool names_processor = event.text.find("device:CPU") != std::string::npos;
-  if (event.kind == LogEventKind::kTensorFlow && names_processor) return {Cause::kHostMemory, 0.95};
-  switch (memory_of(event.kind)) {
-    case LogMemory::kHost:
-      return {Cause::kHostMemory, event.kind == LogEventKind::kExit137 ? 0.8 : 0.95};
-    case LogMemory::kNeither:
+  if (event.kind == log::LogEventKind::kTensorFlow && names_processor)
+    return {Cause::kHostMemory, 0.95};
+  switch (log::memory_of(event.kind)) {
+    case log::LogMemory::kHost:
+      return {Cause::kHostMemory, event.kind == log::LogEventKind::kExit137 ? 0.8 : 0.95};
+    case log::LogMemory::kNeither:
       return {Cause::kNotMemory, 0.95};
-    case LogMemory::kUnknown:
+    case log::LogMemory::kUnknown:
       return {Cause::kUnknown, 0.3};
-    case LogMemory::kCard:
+    case log::LogMemory::kCard:
       break;
   }
   return {Cause::kCapacity, 0.7};
 }
 
-CauseVerdict verdict_of_card(const FailureEvidence& evidence, const TorchMemory* memory) {
-  const LogEvent& event = evidence.event;
+CauseVerdict verdict_of_card(const FailureEvidence& evidence, const torch::TorchMemory* memory) {
+  const log::LogEvent& event = evidence.event;
   const CardAccount& account = evidence.account;
   if (const CauseVerdict verdict = co_tenancy(event, account, memory); verdict.confidence > 0) {
     return verdict;
@@ -128,9 +130,9 @@ CauseVerdict verdict_of_card(const FailureEvidence& evidence, const TorchMemory*
   return capacity(account, memory);
 }
 
-CauseVerdict verdict_of_prediction(const TorchMemory& memory, const Card& card) {
+CauseVerdict verdict_of_prediction(const torch::TorchMemory& memory, const fit::Card& card) {
   const std::int64_t card_bytes = card.reported_mib * kMiB;
-  const ContextRange context = cuda_context(card);
+  const fit::ContextRange context = fit::cuda_context(card);
   if (states_exceed(memory, card_bytes - context.low_bytes)) {
     return {Cause::kStatesExceedCard, 0.97};
   }
@@ -143,11 +145,11 @@ CauseVerdict verdict_of_prediction(const TorchMemory& memory, const Card& card) 
   return {Cause::kCapacity, 0.2 + 0.6 * ratio(maximum - card_bytes, maximum - minimum)};
 }
 
-std::int64_t states_bytes(const TorchMemory& memory) {
+std::int64_t states_bytes(const torch::TorchMemory& memory) {
   return memory.params_bytes + memory.gradient_bytes + memory.optimizer_bytes;
 }
 
-std::int64_t standing_bytes(const TorchMemory& memory) {
+std::int64_t standing_bytes(const torch::TorchMemory& memory) {
   std::int64_t standing = states_bytes(memory);
   if (memory.run.resumed) standing += memory.params_bytes;
   if (memory.run.ddp) standing += memory.params_bytes;
@@ -157,8 +159,8 @@ std::int64_t standing_bytes(const TorchMemory& memory) {
   return standing;
 }
 
-bool states_exceed(const TorchMemory& memory, std::int64_t available) {
+bool states_exceed(const torch::TorchMemory& memory, std::int64_t available) {
   return available > 0 && standing_bytes(memory) > available;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -6,7 +6,7 @@
 #include "doctor/diagnosis/diagnosis.h"
 #include "doctor/diagnosis/evidence.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 struct CauseVerdict {
   Cause cause = Cause::kUnknown;
@@ -14,22 +14,22 @@ struct CauseVerdict {
 };
 
 // The verdict on what is not the card's memory, or has no numbers; kCapacity where numbers decide.
-CauseVerdict verdict_of_kind(const LogEvent& event);
+CauseVerdict verdict_of_kind(const log::LogEvent& event);
 
 // The verdict on a full card: another process, free beyond the request, states alone,
 // fragmentation, capacity. `memory` may be null.
-CauseVerdict verdict_of_card(const FailureEvidence& evidence, const TorchMemory* memory);
+CauseVerdict verdict_of_card(const FailureEvidence& evidence, const torch::TorchMemory* memory);
 
 // Before anything is run.
-CauseVerdict verdict_of_prediction(const TorchMemory& memory, const Card& card);
+CauseVerdict verdict_of_prediction(const torch::TorchMemory& memory, const fit::Card& card);
 
 // Weights, gradients and AdamW's state.
-std::int64_t states_bytes(const TorchMemory& memory);
+std::int64_t states_bytes(const torch::TorchMemory& memory);
 
 // What stands whatever the batch size: these, copies of weights, and what a resume and DDP keep.
-std::int64_t standing_bytes(const TorchMemory& memory);
+std::int64_t standing_bytes(const torch::TorchMemory& memory);
 
 // They are more than PyTorch can have. `available` 0: not known.
-bool states_exceed(const TorchMemory& memory, std::int64_t available);
+bool states_exceed(const torch::TorchMemory& memory, std::int64_t available);
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -1,6 +1,6 @@
 #include "doctor/diagnosis/common_models.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 // Name, size, prior, usual length in tokens, before 2023.
@@ -95,4 +95,4 @@ std::span<const CommonSize> common_hidden_widths() { return kHiddenWidths; }
 std::span<const CommonLength> common_lengths() { return kLengths; }
 std::span<const CommonModel> common_models() { return kModels; }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 // Tensors whose size such a model has.
 enum class CommonTensor : std::uint8_t {
@@ -40,4 +40,4 @@ std::span<const CommonSize> common_hidden_widths();
 std::span<const CommonLength> common_lengths();
 std::span<const CommonModel> common_models();
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -12,31 +12,33 @@
 #include "doctor/diagnosis/match.h"
 #include "doctor/diagnosis/model_notes.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 // GPT-2 of 124M, llm.c's default, at 16 bytes per parameter.
 constexpr std::int64_t kLlmCStatesBytes = std::int64_t{124439808} * 16;
 
 // A message that has a shape and no amount has it all the same.
-std::int64_t request_bytes_of(const LogEvent& event, const std::vector<Candidate>& candidates) {
-  if (event.request) return middle(*event.request);
+std::int64_t request_bytes_of(const log::LogEvent& event,
+                              const std::vector<Candidate>& candidates) {
+  if (event.request) return log::middle(*event.request);
   return event.shape && !candidates.empty() ? candidates.front().bytes : 0;
 }
 
-CauseVerdict verdict_of(const FailureEvidence& evidence, const TorchMemory* memory) {
+CauseVerdict verdict_of(const FailureEvidence& evidence, const torch::TorchMemory* memory) {
   const CauseVerdict verdict = verdict_of_kind(evidence.event);
   return verdict.cause == Cause::kCapacity ? verdict_of_card(evidence, memory) : verdict;
 }
 
 // The traceback decides; else the match, if candidates of one phase outweigh all others.
-std::optional<TorchPhase> phase_of(const LogMoment& moment,
-                                   const std::vector<Candidate>& candidates, bool has_config) {
-  std::optional<TorchPhase> phase = moment.only_phase();
+std::optional<torch::TorchPhase> phase_of(const LogMoment& moment,
+                                          const std::vector<Candidate>& candidates,
+                                          bool has_config) {
+  std::optional<torch::TorchPhase> phase = moment.only_phase();
   if (phase || moment.is_sampling) return phase;
   // Without a config nothing tells an evaluation's forward pass from training's.
-  if (!has_config && moment.phases != 0 && moment.allows(TorchPhase::kForward)) {
-    phase = TorchPhase::kForward;
+  if (!has_config && moment.phases != 0 && moment.allows(torch::TorchPhase::kForward)) {
+    phase = torch::TorchPhase::kForward;
   }
   if (candidates.empty() || !candidates[0].phase) return phase;
   double same = 0, all = 0;
@@ -60,7 +62,7 @@ void fill_account(const CardAccount& account, Diagnosis& result) {
 
 // The settings in words that need no translation: keys of train.py and model.py, options of the
 // doctor.
-Note matched_note(const TorchRun& run, const TorchRun& given) {
+Note matched_note(const torch::TorchRun& run, const torch::TorchRun& given) {
   const auto truth = [](bool value) { return value ? "True" : "False"; };
   std::vector<std::string> settings;
   if (run.compiled != given.compiled) {
@@ -68,13 +70,13 @@ Note matched_note(const TorchRun& run, const TorchRun& given) {
   }
   if (run.flash != given.flash) settings.push_back(fmt::format("flash = {}", truth(run.flash)));
   if (run.version != given.version) {
-    const bool is_older = run.version == TorchVersion::kOlder;
+    const bool is_older = run.version == torch::TorchVersion::kOlder;
     settings.push_back(fmt::format("--torch={}", is_older ? "older" : "current"));
   }
   return {NoteId::kMatchedRun, {fmt::format("{}", fmt::join(settings, ", "))}};
 }
 
-Note llm_c_note(const TorchMemory* memory) {
+Note llm_c_note(const torch::TorchMemory* memory) {
   if (memory == nullptr) return {NoteId::kLlmCNoSizes, {format_bytes(kLlmCStatesBytes), ""}};
   return {NoteId::kLlmCNoSizes,
           {format_bytes(states_bytes(*memory)), format_bytes(memory->worst().allocated_bytes)}};
@@ -82,7 +84,7 @@ Note llm_c_note(const TorchMemory* memory) {
 
 // On what the conclusions rest.
 void add_conclusion_notes(const FailureEvidence& evidence, const FoundCandidates& found,
-                          const TorchMemory* given, Diagnosis& result) {
+                          const torch::TorchMemory* given, Diagnosis& result) {
   auto& notes = result.notes;
   const CardAccount& account = evidence.account;
   const std::int64_t in_pieces = account.unallocated.value_or(0);
@@ -98,12 +100,12 @@ void add_conclusion_notes(const FailureEvidence& evidence, const FoundCandidates
 }
 
 void add_notes(const FailureEvidence& evidence, const FoundCandidates& found,
-               const TorchMemory* given, const Card* card, Diagnosis& result) {
-  const TorchMemory* const memory = found.matched ? &*found.matched : given;
+               const torch::TorchMemory* given, const fit::Card* card, Diagnosis& result) {
+  const torch::TorchMemory* const memory = found.matched ? &*found.matched : given;
   auto& notes = result.notes;
   if (auto note = heads_note_of(evidence.log, evidence.event)) notes.push_back(std::move(*note));
   add_log_notes(evidence, notes);
-  if (evidence.event.kind == LogEventKind::kLlmC) notes.push_back(llm_c_note(memory));
+  if (evidence.event.kind == log::LogEventKind::kLlmC) notes.push_back(llm_c_note(memory));
   add_conclusion_notes(evidence, found, given, result);
   if (memory != nullptr) {
     add_model_notes(&evidence.log, *memory, available_bytes(evidence.account), result);
@@ -128,12 +130,13 @@ std::string_view name_of(Cause cause) noexcept {
   return kNames[static_cast<std::size_t>(cause)];
 }
 
-LogDiagnosis diagnose(const LogSummary& log, const TorchMemory* given, const Card* card) {
-  const LogEvent* const event = decisive_event(log);
+LogDiagnosis diagnose(const log::LogSummary& log, const torch::TorchMemory* given,
+                      const fit::Card* card) {
+  const log::LogEvent* const event = decisive_event(log);
   if (event == nullptr) return {given == nullptr ? Diagnosis{} : predict(*given, card), {}};
   const FailureEvidence evidence = evidence_of(log, *event, card);
   FoundCandidates found = find_candidates(evidence, given);
-  const TorchMemory* const memory = found.matched ? &*found.matched : given;
+  const torch::TorchMemory* const memory = found.matched ? &*found.matched : given;
   Diagnosis result;
   result.event = *event;
   result.candidates = std::move(found.candidates);
@@ -148,7 +151,7 @@ LogDiagnosis diagnose(const LogSummary& log, const TorchMemory* given, const Car
   return {std::move(result), std::move(found.matched)};
 }
 
-Diagnosis predict(const TorchMemory& memory, const Card* card) {
+Diagnosis predict(const torch::TorchMemory& memory, const fit::Card* card) {
   Diagnosis result;
   result.worst_peak_bytes = memory.worst().allocated_bytes;
   if (card == nullptr) return result;
@@ -165,11 +168,11 @@ Diagnosis predict(const TorchMemory& memory, const Card* card) {
     candidate->confidence = 0.9 * verdict.confidence;
     result.candidates.push_back(std::move(*candidate));
   }
-  const std::int64_t available = *result.capacity_bytes - cuda_context(*card).low_bytes;
+  const std::int64_t available = *result.capacity_bytes - fit::cuda_context(*card).low_bytes;
   add_model_notes(nullptr, memory, available, result);
   add_warning_notes(nullptr, &memory, card, result.notes);
   add_myths(memory, result);
   return result;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -13,7 +13,7 @@
 #include "doctor/torch/memory.h"
 #include "fit/cards.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 enum class Cause : std::uint8_t {
   kCapacity,            // the card is full of this run's own tensors
@@ -32,16 +32,16 @@ std::string_view name_of(Cause cause) noexcept;  // "states_exceed_card", as in 
 struct Diagnosis {
   Cause cause = Cause::kUnknown;
   double cause_confidence = 0;
-  std::optional<LogEvent> event;      // the one that everything is about
-  std::int64_t request_bytes = 0;     // as the message prints it, middle of its range; 0: none
-  std::vector<Candidate> candidates;  // most likely first, at most eight
-  std::optional<TorchPhase> phase;    // when it happened, if the log or the match tells
+  std::optional<log::LogEvent> event;      // the one that everything is about
+  std::int64_t request_bytes = 0;          // as the message prints it, middle of its range; 0: none
+  std::vector<Candidate> candidates;       // most likely first, at most eight
+  std::optional<torch::TorchPhase> phase;  // when it happened, if the log or the match tells
 
   // Where the card's bytes were, as far as the message allows; nothing where it does not.
   std::optional<std::int64_t> capacity_bytes, allocated_bytes, unallocated_bytes, free_bytes;
   std::optional<std::int64_t> context_bytes;  // of this process beside PyTorch
   std::optional<std::int64_t> others_bytes;   // of other processes
-  std::vector<LogProcess> other_processes;
+  std::vector<log::LogProcess> other_processes;
   bool alone_on_card = false;  // the message proves that nobody else was there
 
   // Would the run train if this one allocation had passed? The worst later peak; 0: no config.
@@ -53,14 +53,15 @@ struct LogDiagnosis {
   Diagnosis diagnosis;
   // The run that goes with the message best, where that is not the one given: another PyTorch,
   // another attention, compiled or not. All figures of the diagnosis are of it then.
-  std::optional<TorchMemory> matched;
+  std::optional<torch::TorchMemory> matched;
 };
 
 // `memory`: of the run that config and log describe, null without a config. `card` may be null. A
 // log without an event is a prediction where there is a config.
-LogDiagnosis diagnose(const LogSummary& log, const TorchMemory* memory, const Card* card);
+LogDiagnosis diagnose(const log::LogSummary& log, const torch::TorchMemory* memory,
+                      const fit::Card* card);
 
 // Before anything is run: what will happen on the card, nothing of that where it is null.
-Diagnosis predict(const TorchMemory& memory, const Card* card);
+Diagnosis predict(const torch::TorchMemory& memory, const fit::Card* card);
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

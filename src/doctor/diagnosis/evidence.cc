@@ -4,64 +4,65 @@
 
 #include "doctor/diagnosis/run.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 // The lower, the nearer to the cause.
-int tier_of(const LogEvent& event) {
+int tier_of(const log::LogEvent& event) {
   constexpr int kBroken = 6;
   if (event.is_corrupt) return kBroken;
   switch (event.kind) {
-    case LogEventKind::kCudaOutOfMemory:
-    case LogEventKind::kHipOutOfMemory:
-    case LogEventKind::kXpuOutOfMemory:
-    case LogEventKind::kMpsOutOfMemory:
-    case LogEventKind::kVendorOutOfMemory:
-    case LogEventKind::kTensorFlow:
-    case LogEventKind::kHostAllocator:
+    case log::LogEventKind::kCudaOutOfMemory:
+    case log::LogEventKind::kHipOutOfMemory:
+    case log::LogEventKind::kXpuOutOfMemory:
+    case log::LogEventKind::kMpsOutOfMemory:
+    case log::LogEventKind::kVendorOutOfMemory:
+    case log::LogEventKind::kTensorFlow:
+    case log::LogEventKind::kHostAllocator:
       return event.request || event.shape || event.allocated ? 0 : 1;
     // What libraries and the driver say after it follows from it.
-    case LogEventKind::kDeviceAssert:
+    case log::LogEventKind::kDeviceAssert:
       return 1;
-    case LogEventKind::kLlmC:
-    case LogEventKind::kDriver:
-    case LogEventKind::kCublas:
-    case LogEventKind::kCudnn:
+    case log::LogEventKind::kLlmC:
+    case log::LogEventKind::kDriver:
+    case log::LogEventKind::kCublas:
+    case log::LogEventKind::kCudnn:
       return 2;
-    case LogEventKind::kNccl:
+    case log::LogEventKind::kNccl:
       return 3;
-    case LogEventKind::kKilledByKernel:
+    case log::LogEventKind::kKilledByKernel:
       return 4;
-    case LogEventKind::kExit137:
+    case log::LogEventKind::kExit137:
       return 5;
-    case LogEventKind::kAllocatorWarning:
+    case log::LogEventKind::kAllocatorWarning:
       return 7;
-    case LogEventKind::kUnspecifiedOutOfMemory:
+    case log::LogEventKind::kUnspecifiedOutOfMemory:
       return 8;
-    case LogEventKind::kTritonResources:
-    case LogEventKind::kSharedMemory:
-    case LogEventKind::kDiskFull:
+    case log::LogEventKind::kTritonResources:
+    case log::LogEventKind::kSharedMemory:
+    case log::LogEventKind::kDiskFull:
       return 9;
-    case LogEventKind::kOtherError:
-    case LogEventKind::kDtypeUnsupported:
+    case log::LogEventKind::kOtherError:
+    case log::LogEventKind::kDtypeUnsupported:
       return 10;
-    case LogEventKind::kNotEnoughSms:
-    case LogEventKind::kGradScalerDeprecated:
+    case log::LogEventKind::kNotEnoughSms:
+    case log::LogEventKind::kGradScalerDeprecated:
       return 11;
   }
   return 11;
 }
 
 // See FailureEvidence::request.
-std::optional<LogAmount> sharpened_request(const LogSummary& log, const LogEvent& event) {
-  std::optional<LogAmount> range = request_range(event);
-  if (!range || event.kind != LogEventKind::kCudaOutOfMemory) return range;
-  for (const LogEvent& warning : log.events) {
-    if (warning.kind != LogEventKind::kAllocatorWarning || !warning.request) continue;
+std::optional<log::LogAmount> sharpened_request(const log::LogSummary& log,
+                                                const log::LogEvent& event) {
+  std::optional<log::LogAmount> range = log::request_range(event);
+  if (!range || event.kind != log::LogEventKind::kCudaOutOfMemory) return range;
+  for (const log::LogEvent& warning : log.events) {
+    if (warning.kind != log::LogEventKind::kAllocatorWarning || !warning.request) continue;
     const bool is_same = warning.device == event.device &&
                          event.request->low_bytes <= warning.request->high_bytes &&
                          warning.request->low_bytes <= event.request->high_bytes;
-    const std::optional<LogAmount> exact = request_range(warning);
+    const std::optional<log::LogAmount> exact = log::request_range(warning);
     if (is_same && exact &&
         exact->high_bytes - exact->low_bytes < range->high_bytes - range->low_bytes) {
       range = exact;
@@ -72,16 +73,17 @@ std::optional<LogAmount> sharpened_request(const LogSummary& log, const LogEvent
 
 }  // namespace
 
-const LogEvent* decisive_event(const LogSummary& log) {
+const log::LogEvent* decisive_event(const log::LogSummary& log) {
   const auto first = std::min_element(
       log.events.begin(), log.events.end(),
-      [](const LogEvent& a, const LogEvent& b) { return tier_of(a) < tier_of(b); });
+      [](const log::LogEvent& a, const log::LogEvent& b) { return tier_of(a) < tier_of(b); });
   return first == log.events.end() ? nullptr : &*first;
 }
 
-FailureEvidence evidence_of(const LogSummary& log, const LogEvent& event, const Card* card) {
+FailureEvidence evidence_of(const log::LogSummary& log, const log::LogEvent& event,
+                            const fit::Card* card) {
   return {log, event, sharpened_request(log, event), moment_of(log.facts, event),
           account_of(event, card, shows_ddp(log.facts))};
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

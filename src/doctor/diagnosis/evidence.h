@@ -8,14 +8,14 @@
 #include "doctor/diagnosis/moment.h"
 #include "doctor/log/summary.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 struct FailureEvidence {
-  const LogSummary& log;
-  const LogEvent& event;  // of `log`, the one that ended the run
+  const log::LogSummary& log;
+  const log::LogEvent& event;  // of `log`, the one that ended the run
   // The bytes that the program asked for: request_range(), made narrower by the allocator's
   // byte-exact warnings about the same request. Nothing: the message has no amount.
-  std::optional<LogAmount> request;
+  std::optional<log::LogAmount> request;
   LogMoment moment;
   CardAccount account;
 };
@@ -24,9 +24,10 @@ struct FailureEvidence {
 // follows what libraries and the driver say; else the host's; else what is not about memory. Errors
 // that follow from another one (broken sizes, aborts of other ranks) come late, a warning later
 // still. Null when the log has no event.
-const LogEvent* decisive_event(const LogSummary& log);
+const log::LogEvent* decisive_event(const log::LogSummary& log);
 
 // `event` is one of `log`, which must outlive the result. `card` may be null.
-FailureEvidence evidence_of(const LogSummary& log, const LogEvent& event, const Card* card);
+FailureEvidence evidence_of(const log::LogSummary& log, const log::LogEvent& event,
+                            const fit::Card* card);
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

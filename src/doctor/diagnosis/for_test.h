@@ -12,7 +12,7 @@
 #include "doctor/diagnosis/run.h"
 #include "doctor/log/for_test.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 // "batch_size=32 compile=False" as the doctor's command line; empty: no config.
 inline std::vector<std::string> arguments_of(std::string_view settings) {
@@ -25,17 +25,19 @@ inline std::vector<std::string> arguments_of(std::string_view settings) {
   return arguments;
 }
 
-inline TorchMemory memory_of(std::string_view settings, const LogSummary* log = nullptr) {
-  const LoadedConfig config = load_config(Command::kPlan, arguments_of(settings));
+inline torch::TorchMemory memory_of(std::string_view settings,
+                                    const log::LogSummary* log = nullptr) {
+  const config::LoadedConfig config =
+      config::load_config(config::Command::kPlan, arguments_of(settings));
   const std::int64_t vocabulary = config.values.vocab_size > 0 ? config.values.vocab_size : 50304;
-  return torch_memory(torch_run_of(config.values, vocabulary, log));
+  return torch::torch_memory(torch_run_of(config.values, vocabulary, log));
 }
 
 // The diagnosis, with the run that goes with the text.
 inline LogDiagnosis match_text(std::string_view log_text, std::string_view settings) {
-  const LogSummary log = read_text(log_text);
+  const log::LogSummary log = log::read_text(log_text);
   if (settings.empty()) return diagnose(log, nullptr, nullptr);
-  const TorchMemory memory = memory_of(settings, &log);
+  const torch::TorchMemory memory = memory_of(settings, &log);
   return diagnose(log, &memory, nullptr);
 }
 
@@ -73,9 +75,9 @@ inline std::string to_text(const Diagnosis& diagnosis) {
   std::string out =
       fmt::format("{} {:.2f}\n", name_of(diagnosis.cause), diagnosis.cause_confidence);
   for (const Candidate& c : diagnosis.candidates) {
-    out +=
-        fmt::format("{:.2f} {} ({}) {} {} {}\n", c.confidence, c.tensor, fmt::join(c.shape, ", "),
-                    c.dtype, c.phase ? name_of(*c.phase) : "", c.guess ? c.guess->model : "");
+    out += fmt::format("{:.2f} {} ({}) {} {} {}\n", c.confidence, c.tensor,
+                       fmt::join(c.shape, ", "), c.dtype, c.phase ? torch::name_of(*c.phase) : "",
+                       c.guess ? c.guess->model : "");
   }
   return out;
 }
@@ -101,4 +103,4 @@ inline double total_confidence(const Diagnosis& diagnosis) {
   return sum;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

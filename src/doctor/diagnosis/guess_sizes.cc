@@ -6,7 +6,7 @@
 
 #include "doctor/diagnosis/common_models.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 constexpr std::int64_t kMaxBatch = 1024;
@@ -33,7 +33,7 @@ double prior_of_batch(std::int64_t batch) {
 
 class SizeSearch {
  public:
-  SizeSearch(const GuessClues& clues, const LogAmount& request)
+  SizeSearch(const GuessClues& clues, const log::LogAmount& request)
       : clues_(clues), request_(request) {}
 
   std::vector<SizeGuess> run();
@@ -62,7 +62,7 @@ class SizeSearch {
   double age_factor(bool is_old) const { return clues_.is_old && !is_old ? 0.2 : 1; }
 
   const GuessClues& clues_;
-  LogAmount request_;
+  log::LogAmount request_;
   std::vector<SizeGuess> found_;
 };
 
@@ -176,10 +176,10 @@ std::vector<SizeGuess> SizeSearch::run() {
 }  // namespace
 
 GuessClues guess_clues(const FailureEvidence& evidence) {
-  const LogEvent& event = evidence.event;
-  const LogFacts& facts = evidence.log.facts;
+  const log::LogEvent& event = evidence.event;
+  const log::LogFacts& facts = evidence.log.facts;
   GuessClues result;
-  for (const LogSetting& setting : facts.settings) {
+  for (const log::LogSetting& setting : facts.settings) {
     const std::string_view key = setting.key;
     const std::int64_t value = whole_number(setting.value);
     if (key.ends_with("batch_size") || key.ends_with("batch-size")) result.batch = value;
@@ -193,8 +193,9 @@ GuessClues guess_clues(const FailureEvidence& evidence) {
   if (facts.vocab_size) result.vocabulary = *facts.vocab_size;
   result.moment = evidence.moment;
   // PyTorch had no class for this exception yet.
-  result.is_old = event.wording == LogWording::kCached ||
-                  (event.wording == LogWording::kReserved && event.exception == "RuntimeError");
+  result.is_old =
+      event.wording == log::LogWording::kCached ||
+      (event.wording == log::LogWording::kReserved && event.exception == "RuntimeError");
   if (event.allocated) result.allocated_bytes = event.allocated->high_bytes;
   return result;
 }
@@ -222,8 +223,8 @@ bool goes_with(CommonTensor tensor, TensorHint hint) noexcept {
   return false;
 }
 
-std::vector<SizeGuess> size_guesses(const GuessClues& clues, const LogAmount& request) {
+std::vector<SizeGuess> size_guesses(const GuessClues& clues, const log::LogAmount& request) {
   return SizeSearch(clues, request).run();
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

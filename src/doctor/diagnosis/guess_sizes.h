@@ -10,7 +10,7 @@
 #include "doctor/diagnosis/common_models.h"
 #include "doctor/diagnosis/evidence.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 // What a log tells about which sizes are likely.
 struct GuessClues {
@@ -40,6 +40,6 @@ struct SizeGuess {
 };
 
 // In no order. At most a few ten thousand where `request` is no wider than a twentieth of itself.
-std::vector<SizeGuess> size_guesses(const GuessClues& clues, const LogAmount& request);
+std::vector<SizeGuess> size_guesses(const GuessClues& clues, const log::LogAmount& request);
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

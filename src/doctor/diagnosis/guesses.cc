@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "doctor/diagnosis/guess_sizes.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 // Below this every model has tensors of any size.
@@ -21,7 +21,7 @@ constexpr double kSomethingElse = 0.3;
 constexpr std::size_t kMaxGuesses = 8;
 
 // In so wide a range every model has tensors, unless the allocator's own rounding makes it.
-bool is_wide(const LogAmount& request) {
+bool is_wide(const log::LogAmount& request) {
   constexpr std::int64_t kRoundBytes = 2 * kMiB;
   const std::int64_t width = request.high_bytes - request.low_bytes;
   return width > kRoundBytes && width > request.high_bytes / 20;
@@ -71,7 +71,7 @@ std::string tensor_name(const SizeGuess& guess, const LogMoment& moment) {
   const std::string_view kind = guess.element_bytes == 4 ? "weight, gradient or AdamW state"
                                                          : "half-precision weight or copy";
   const std::string_view head =
-      moment.only_phase() == TorchPhase::kBackward ? "gradient of " : std::string_view();
+      moment.only_phase() == torch::TorchPhase::kBackward ? "gradient of " : std::string_view();
   switch (guess.tensor) {
     case CommonTensor::kLogits:
       return fmt::format("{}logits", head);
@@ -126,7 +126,7 @@ Shares shares_of(const std::vector<Merged>& merged, TensorHint hint) {
 }  // namespace
 
 std::vector<Candidate> guesses_of(const FailureEvidence& evidence) {
-  const LogAmount& request = *evidence.request;
+  const log::LogAmount& request = *evidence.request;
   constexpr double kNegligible = 0.01;
   if (request.high_bytes <= kMinBytes || is_wide(request)) return {};
   const GuessClues clues = guess_clues(evidence);
@@ -151,4 +151,4 @@ std::vector<Candidate> guesses_of(const FailureEvidence& evidence) {
   return result;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -6,7 +6,7 @@
 #include "doctor/diagnosis/candidate.h"
 #include "doctor/diagnosis/evidence.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 // Guesses about evidence.request, which must be there, most likely first, each at least 1%; their
 // confidence sums to less than 1. One that goes with the line of the traceback is
@@ -14,4 +14,4 @@ namespace snug {
 // does (a few MiB).
 std::vector<Candidate> guesses_of(const FailureEvidence& evidence);
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -5,7 +5,7 @@
 
 #include "doctor/diagnosis/for_test.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 bool proposes(const Diagnosis& diagnosis, const std::vector<std::int64_t>& shape,
@@ -126,13 +126,13 @@ TEST(DiagnosisGuesses, AnyNumbers) {
     const double value = std::exp(std::uniform_real_distribution<>(0, 14)(random));
     return fmt::format("{:.2f} {}", value, kUnits[random() % 4]);
   };
-  const TorchMemory memory = memory_of("batch_size=4 n_layer=2");
+  const torch::TorchMemory memory = memory_of("batch_size=4 n_layer=2");
   for (int i = 0; i < 300; ++i) {
     const std::string text =
         i % 2 == 0
             ? old_message(amount(), amount(), amount(), amount(), amount())
             : new_message(amount(), amount(), amount(), own_use(amount()), amount(), amount());
-    const LogSummary log = read_text(text);
+    const log::LogSummary log = log::read_text(text);
     const Diagnosis diagnosis = diagnose(log, i % 3 == 0 ? &memory : nullptr, nullptr).diagnosis;
     EXPECT_LE(total_confidence(diagnosis), 1.0) << text;
     EXPECT_LE(diagnosis.candidates.size(), 8U);
@@ -147,4 +147,4 @@ TEST(DiagnosisGuesses, AnyNumbers) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -9,37 +9,38 @@
 #include "config/python/reader.h"
 #include "doctor/diagnosis/run.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
-std::string shown(const std::optional<LogAmount>& amount) {
-  return amount ? format_bytes(middle(*amount)) : "";
+std::string shown(const std::optional<log::LogAmount>& amount) {
+  return amount ? format_bytes(log::middle(*amount)) : "";
 }
 
 // The request as printed against what it can stand for.
 void add_request_notes(const FailureEvidence& evidence, std::vector<Note>& notes) {
-  const LogEvent& event = evidence.event;
-  const std::optional<LogAmount>& range = evidence.request;
+  const log::LogEvent& event = evidence.event;
+  const std::optional<log::LogAmount>& range = evidence.request;
   if (!range || range->is_exact()) return;
   const bool is_two_mib = range->high_bytes % (2 * kMiB) == 0;
-  if (event.wording == LogWording::kCached && !is_two_mib) {
+  if (event.wording == log::LogWording::kCached && !is_two_mib) {
     notes.push_back({NoteId::kOldRounding, {}});
   }
   // MPS and cudaMallocAsync print the request itself.
-  if (event.wording == LogWording::kMps || event.wording == LogWording::kMallocAsync) return;
+  if (event.wording == log::LogWording::kMps || event.wording == log::LogWording::kMallocAsync)
+    return;
   notes.push_back(
       {NoteId::kRoundedRequest,
        {shown(event.request), format_bytes(range->low_bytes), format_bytes(range->high_bytes)}});
 }
 
-void add_process_notes(const LogEvent& event, const CardAccount& account,
+void add_process_notes(const log::LogEvent& event, const CardAccount& account,
                        std::vector<Note>& notes) {
   if (event.allocated && account.capacity && event.allocated->low_bytes > *account.capacity) {
     notes.push_back({NoteId::kAllocatedOverCapacity,
                      {shown(event.allocated), format_bytes(*account.capacity)}});
   }
   const bool nameless = std::any_of(event.processes.begin(), event.processes.end(),
-                                    [](const LogProcess& p) { return !p.in_use; });
+                                    [](const log::LogProcess& p) { return !p.in_use; });
   if (nameless) notes.push_back({NoteId::kNotAvailablePerProcess, {}});
   if (account.self_pid) {
     notes.push_back({NoteId::kSelfIsProcess, {std::to_string(*account.self_pid)}});
@@ -49,24 +50,25 @@ void add_process_notes(const LogEvent& event, const CardAccount& account,
   }
 }
 
-void add_limit_notes(const LogSummary& log, const LogEvent& event, std::vector<Note>& notes) {
+void add_limit_notes(const log::LogSummary& log, const log::LogEvent& event,
+                     std::vector<Note>& notes) {
   const bool is_free =
       event.free && event.request && event.free->low_bytes >= event.request->high_bytes;
   if (is_free && (shows_ddp(log.facts) || event.rank)) {
     notes.push_back({NoteId::kTwoRanksOneCard, {}});
   }
-  if (event.limit && event.kind == LogEventKind::kCudaOutOfMemory) {
+  if (event.limit && event.kind == log::LogEventKind::kCudaOutOfMemory) {
     notes.push_back({NoteId::kLimitSet, {shown(event.limit)}});
   }
 }
 
-bool mentions_prepare(const LogSummary& log) {
+bool mentions_prepare(const log::LogSummary& log) {
   constexpr std::string_view kScript = "prepare.py";
   const auto has = [&](const std::string& text) { return text.find(kScript) != text.npos; };
-  for (const LogEvent& event : log.events) {
+  for (const log::LogEvent& event : log.events) {
     if (has(event.text)) return true;
     if (std::any_of(event.frames.begin(), event.frames.end(),
-                    [&](const LogFrame& frame) { return has(frame.file); })) {
+                    [&](const log::LogFrame& frame) { return has(frame.file); })) {
       return true;
     }
   }
@@ -74,8 +76,9 @@ bool mentions_prepare(const LogSummary& log) {
   return std::any_of(files.begin(), files.end(), has);
 }
 
-void add_host_notes(const LogSummary& log, const LogEvent& event, std::vector<Note>& notes) {
-  if (event.kind == LogEventKind::kHostAllocator) {
+void add_host_notes(const log::LogSummary& log, const log::LogEvent& event,
+                    std::vector<Note>& notes) {
+  if (event.kind == log::LogEventKind::kHostAllocator) {
     notes.push_back({NoteId::kHostAllocator, {shown(event.request)}});
   } else {
     notes.push_back({NoteId::kHostKilled, {shown(event.process_in_use)}});
@@ -84,36 +87,36 @@ void add_host_notes(const LogSummary& log, const LogEvent& event, std::vector<No
 }
 
 // Notes on kinds of events that have one note each.
-void add_kind_notes(const LogEvent& event, std::vector<Note>& notes) {
+void add_kind_notes(const log::LogEvent& event, std::vector<Note>& notes) {
   switch (event.kind) {
-    case LogEventKind::kAllocatorWarning:
+    case log::LogEventKind::kAllocatorWarning:
       notes.push_back({NoteId::kOnlyAWarning, {}});
       break;
-    case LogEventKind::kDriver:
+    case log::LogEventKind::kDriver:
       notes.push_back({NoteId::kDriverThreeCauses, {}});
       break;
-    case LogEventKind::kCublas:
+    case log::LogEventKind::kCublas:
       notes.push_back({NoteId::kCublasThreeCauses, {}});
       break;
-    case LogEventKind::kNccl:
+    case log::LogEventKind::kNccl:
       notes.push_back({NoteId::kNcclBuffers, {}});
       break;
-    case LogEventKind::kMpsOutOfMemory:
+    case log::LogEventKind::kMpsOutOfMemory:
       notes.push_back({NoteId::kMpsSharesRam, {}});
       break;
-    case LogEventKind::kTritonResources:
+    case log::LogEventKind::kTritonResources:
       notes.push_back({NoteId::kSharedMemoryOfChip, {shown(event.request), shown(event.limit)}});
       break;
-    case LogEventKind::kSharedMemory:
+    case log::LogEventKind::kSharedMemory:
       notes.push_back({NoteId::kDevShm, {}});
       break;
-    case LogEventKind::kDeviceAssert:
+    case log::LogEventKind::kDeviceAssert:
       notes.push_back({NoteId::kTokenBeyondVocabulary, {}});
       break;
-    case LogEventKind::kDiskFull:
+    case log::LogEventKind::kDiskFull:
       notes.push_back({NoteId::kDiskFull, {}});
       break;
-    case LogEventKind::kOtherError:
+    case log::LogEventKind::kOtherError:
       notes.push_back({NoteId::kOtherError, {event.exception}});
       break;
     default:
@@ -122,11 +125,11 @@ void add_kind_notes(const LogEvent& event, std::vector<Note>& notes) {
 }
 
 // The first card without bfloat16 that the log or the user names.
-std::string card_without_bfloat16(const LogSummary* log, const Card* card) {
+std::string card_without_bfloat16(const log::LogSummary* log, const fit::Card* card) {
   if (card != nullptr) return card->bf16_tflops == 0 ? std::string(card->name) : "";
   if (log == nullptr) return "";
-  for (const LogCard& named : log->facts.cards) {
-    const Card* const known = find_card(named.name);
+  for (const log::LogCard& named : log->facts.cards) {
+    const fit::Card* const known = fit::find_card(named.name);
     if (known != nullptr && known->bf16_tflops == 0) return std::string(known->name);
   }
   return "";
@@ -134,37 +137,38 @@ std::string card_without_bfloat16(const LogSummary* log, const Card* card) {
 
 // Within the limits of a key that holds a whole number.
 bool is_possible(std::string_view key, std::int64_t value) {
-  return find_field(key)->limit.allows(static_cast<double>(value));
+  return config::find_field(key)->limit.allows(static_cast<double>(value));
 }
 
 }  // namespace
 
 void add_log_notes(const FailureEvidence& evidence, std::vector<Note>& notes) {
-  const LogEvent& event = evidence.event;
+  const log::LogEvent& event = evidence.event;
   add_kind_notes(event, notes);
   if (event.is_corrupt) notes.push_back({NoteId::kCorruptSize, {}});
   if (event.is_cut) notes.push_back({NoteId::kMessageCut, {}});
-  if (memory_of(event.kind) == LogMemory::kHost) add_host_notes(evidence.log, event, notes);
-  if (memory_of(event.kind) != LogMemory::kCard) return;
+  if (log::memory_of(event.kind) == log::LogMemory::kHost)
+    add_host_notes(evidence.log, event, notes);
+  if (log::memory_of(event.kind) != log::LogMemory::kCard) return;
   if (evidence.moment.is_sampling) notes.push_back({NoteId::kSampling, {}});
   add_request_notes(evidence, notes);
   add_process_notes(event, evidence.account, notes);
   add_limit_notes(evidence.log, event, notes);
 }
 
-void add_warning_notes(const LogSummary* log, const TorchMemory* memory, const Card* card,
-                       std::vector<Note>& notes) {
-  const auto first_of = [log](LogEventKind kind) -> const LogEvent* {
+void add_warning_notes(const log::LogSummary* log, const torch::TorchMemory* memory,
+                       const fit::Card* card, std::vector<Note>& notes) {
+  const auto first_of = [log](log::LogEventKind kind) -> const log::LogEvent* {
     if (log == nullptr) return nullptr;
     const auto found = std::find_if(log->events.begin(), log->events.end(),
-                                    [&](const LogEvent& event) { return event.kind == kind; });
+                                    [&](const log::LogEvent& event) { return event.kind == kind; });
     return found == log->events.end() ? nullptr : &*found;
   };
-  if (first_of(LogEventKind::kNotEnoughSms)) notes.push_back({NoteId::kNotEnoughSms, {}});
-  if (const LogEvent* const scaler = first_of(LogEventKind::kGradScalerDeprecated)) {
+  if (first_of(log::LogEventKind::kNotEnoughSms)) notes.push_back({NoteId::kNotEnoughSms, {}});
+  if (const log::LogEvent* const scaler = first_of(log::LogEventKind::kGradScalerDeprecated)) {
     notes.push_back({NoteId::kGradScalerDeprecated, {corrected_gradscaler(scaler->detail)}});
   }
-  const LogEvent* const dtype = first_of(LogEventKind::kDtypeUnsupported);
+  const log::LogEvent* const dtype = first_of(log::LogEventKind::kDtypeUnsupported);
   const bool lacks = dtype != nullptr && (dtype->dtype.empty() || dtype->dtype == "bfloat16");
   const std::string old_card = card_without_bfloat16(log, card);
   const bool wants = memory != nullptr && memory->run.compute == DType::kBF16;
@@ -176,21 +180,21 @@ std::optional<Note> heads_note(std::int64_t n_embd, std::int64_t n_head) {
   if (n_embd % n_head == 0) return std::nullopt;
   return Note{NoteId::kHeadsDoNotDivide,
               {std::to_string(n_embd), std::to_string(n_head),
-               std::to_string(nearest_divisor(n_embd, n_head)),
-               std::to_string(nearest_width(n_embd, n_head))}};
+               std::to_string(config::nearest_divisor(n_embd, n_head)),
+               std::to_string(config::nearest_width(n_embd, n_head))}};
 }
 
-std::optional<Note> heads_note_of(const LogSummary& log, const LogEvent& event) {
+std::optional<Note> heads_note_of(const log::LogSummary& log, const log::LogEvent& event) {
   const bool asserts =
-      std::any_of(event.frames.begin(), event.frames.end(), [](const LogFrame& frame) {
+      std::any_of(event.frames.begin(), event.frames.end(), [](const log::LogFrame& frame) {
         return frame.source.find("n_embd % config.n_head") != std::string::npos;
       });
   if (!asserts) return std::nullopt;
-  const Config defaults;
+  const config::Config defaults;
   std::int64_t width = defaults.n_embd, heads = defaults.n_head;
-  for (const LogSetting& setting : log.facts.settings) {
+  for (const log::LogSetting& setting : log.facts.settings) {
     if (setting.key != "n_embd" && setting.key != "n_head") continue;
-    const std::optional<Value> literal = read_literal(setting.value);
+    const std::optional<config::Value> literal = config::python::read_literal(setting.value);
     const std::int64_t* const value = literal ? std::get_if<std::int64_t>(&*literal) : nullptr;
     if (value == nullptr || !is_possible(setting.key, *value)) continue;
     (setting.key == "n_embd" ? width : heads) = *value;
@@ -210,4 +214,4 @@ std::string corrected_gradscaler(std::string line) {
   return line;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

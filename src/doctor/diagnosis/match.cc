@@ -8,7 +8,7 @@
 
 #include "doctor/diagnosis/run.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 // How far the model may be from a real run: eager is exact but for version and kernels, compiled
@@ -32,7 +32,7 @@ struct Row {
 };
 
 // Relative distance of a byte count from a printed amount, 0 within its rounding.
-double distance_from(const LogAmount& printed, std::int64_t bytes) {
+double distance_from(const log::LogAmount& printed, std::int64_t bytes) {
   const std::int64_t off =
       std::max({printed.low_bytes - bytes, bytes - printed.high_bytes, std::int64_t{0}});
   return static_cast<double>(off) /
@@ -40,7 +40,7 @@ double distance_from(const LogAmount& printed, std::int64_t bytes) {
 }
 
 struct Trial {
-  const TorchMemory* memory = nullptr;
+  const torch::TorchMemory* memory = nullptr;
   double prior = 1;
   std::vector<Row> rows;  // best first
 
@@ -57,7 +57,7 @@ std::int64_t limit_bytes_of(const CardAccount& account) {
 
 // Could the run have come to a moment on whose way it needs so much? The model's own error and
 // what is held in pieces blur the limit.
-double reachability(std::int64_t limit_bytes, const TorchMemory& memory,
+double reachability(std::int64_t limit_bytes, const torch::TorchMemory& memory,
                     std::int64_t highest_before) {
   if (limit_bytes == 0) return 1;
   const double excess = static_cast<double>(highest_before) / static_cast<double>(limit_bytes) - 1;
@@ -67,18 +67,19 @@ double reachability(std::int64_t limit_bytes, const TorchMemory& memory,
 }
 
 void find_rows(const FailureEvidence& evidence, Trial& trial) {
-  using Key = std::tuple<std::string_view, std::string_view, std::int64_t, TorchDType, TorchPhase>;
+  using Key = std::tuple<std::string_view, std::string_view, std::int64_t, torch::TorchDType,
+                         torch::TorchPhase>;
   std::map<Key, Row> rows;
-  const TorchMemory& memory = *trial.memory;
+  const torch::TorchMemory& memory = *trial.memory;
   const double scale = memory.run.compiled ? kCompiledScale : kEagerScale;
-  const std::optional<LogAmount>& allocated = evidence.event.allocated;
+  const std::optional<log::LogAmount>& allocated = evidence.event.allocated;
   const std::int64_t limit_bytes = limit_bytes_of(evidence.account);
   std::int64_t highest = 0;  // before the tensor
   for (std::size_t i = 0; i < memory.tensors.size(); ++i) {
-    const TorchTensor& tensor = memory.tensors[i];
+    const torch::TorchTensor& tensor = memory.tensors[i];
     const std::int64_t before = tensor.allocated_before_bytes;
     const std::int64_t highest_before =
-        std::exchange(highest, std::max(highest, before + allocator_rounding(tensor.bytes)));
+        std::exchange(highest, std::max(highest, before + torch::allocator_rounding(tensor.bytes)));
     if (!evidence.request->covers(tensor.bytes)) continue;
     const double distance = allocated ? distance_from(*allocated, before) : 0;
     const double minimum = evidence.moment.phases != 0 ? kFarFromModel : 0;
@@ -99,10 +100,10 @@ void find_rows(const FailureEvidence& evidence, Trial& trial) {
 }
 
 // The given run first, then what the log leaves open.
-std::vector<std::pair<TorchRun, double>> plausible_runs(const TorchRun& given,
-                                                        const LogSummary& log) {
+std::vector<std::pair<torch::TorchRun, double>> plausible_runs(const torch::TorchRun& given,
+                                                               const log::LogSummary& log) {
   const TorchTraits traits = torch_traits_of(log);
-  std::vector<std::pair<TorchRun, double>> runs{{given, 1.0}};
+  std::vector<std::pair<torch::TorchRun, double>> runs{{given, 1.0}};
   const auto vary = [&runs](bool is_open, auto&& flip, double prior) {
     if (!is_open) return;
     const std::size_t count = runs.size();
@@ -114,19 +115,19 @@ std::vector<std::pair<TorchRun, double>> plausible_runs(const TorchRun& given,
   };
   vary(
       !traits.version || *traits.version != given.version,
-      [](TorchRun& run) {
-        const bool is_older = run.version == TorchVersion::kOlder;
-        run.version = is_older ? TorchVersion::kCurrent : TorchVersion::kOlder;
+      [](torch::TorchRun& run) {
+        const bool is_older = run.version == torch::TorchVersion::kOlder;
+        run.version = is_older ? torch::TorchVersion::kCurrent : torch::TorchVersion::kOlder;
       },
       traits.version ? 1.0 : 0.9);
   vary(
-      !traits.flash || *traits.flash != given.flash, [](TorchRun& run) { run.flash = !run.flash; },
-      traits.flash ? 1.0 : 0.9);
+      !traits.flash || *traits.flash != given.flash,
+      [](torch::TorchRun& run) { run.flash = !run.flash; }, traits.flash ? 1.0 : 0.9);
   const bool is_told = traits.compiled.has_value();
   const double other = given.compiled ? kOtherThanDefault : kOtherThanMeant;
   vary(
       !is_told || *traits.compiled != given.compiled,
-      [](TorchRun& run) { run.compiled = !run.compiled; }, is_told ? 1.0 : other);
+      [](torch::TorchRun& run) { run.compiled = !run.compiled; }, is_told ? 1.0 : other);
   // torch.compile and scaled_dot_product_attention both came with 2.0.
   const auto is_impossible = [](const auto& run) { return run.first.compiled && !run.first.flash; };
   runs.erase(std::remove_if(runs.begin() + 1, runs.end(), is_impossible), runs.end());
@@ -136,9 +137,9 @@ std::vector<std::pair<TorchRun, double>> plausible_runs(const TorchRun& given,
 // Rows that are not negligible have one shape and type: only its role is open.
 bool agree_in_shape(const Trial& trial) {
   const auto& tensors = trial.memory->tensors;
-  const TorchTensor& best = tensors[static_cast<std::size_t>(trial.rows.front().best)];
+  const torch::TorchTensor& best = tensors[static_cast<std::size_t>(trial.rows.front().best)];
   return std::all_of(trial.rows.begin(), trial.rows.end(), [&](const Row& row) {
-    const TorchTensor& tensor = tensors[static_cast<std::size_t>(row.best)];
+    const torch::TorchTensor& tensor = tensors[static_cast<std::size_t>(row.best)];
     const bool is_negligible = row.score < 0.02 * trial.rows.front().score;
     return is_negligible || (tensor.bytes == best.bytes && tensor.dtype == best.dtype);
   });
@@ -154,28 +155,29 @@ double certainty(const FailureEvidence& evidence, const Trial& trial) {
   return distance <= 0.05 ? std::max(0.75, by_size) : by_size;
 }
 
-Evidence evidence_for(const FailureEvidence& evidence, const Row& row, const TorchTensor& tensor) {
+Evidence evidence_for(const FailureEvidence& evidence, const Row& row,
+                      const torch::TorchTensor& tensor) {
   if (evidence.event.allocated && row.distance <= 0.02) return Evidence::kSizeAndAllocated;
   const bool goes_with = plausibility(evidence.moment, tensor) > 0.5;
   return evidence.moment.tells() && goes_with ? Evidence::kSizeAndFrame : Evidence::kSizeOnly;
 }
 
 // The operators of the loss head see rows of all sequences: (B*T, V), not (B, T, V).
-std::vector<std::int64_t> allocated_shape(const TorchTensor& tensor) {
+std::vector<std::int64_t> allocated_shape(const torch::TorchTensor& tensor) {
   std::vector<std::int64_t> shape;
   for (int axis = 0; axis < tensor.shape.rank(); ++axis) shape.push_back(tensor.shape[axis]);
-  if (tensor.role != TorchRole::kLoss || shape.size() != 3) return shape;
+  if (tensor.role != torch::TorchRole::kLoss || shape.size() != 3) return shape;
   return {shape[0] * shape[1], shape[2]};
 }
 
-Candidate candidate_of(const TorchMemory& memory, const TorchTensor& tensor) {
+Candidate candidate_of(const torch::TorchMemory& memory, const torch::TorchTensor& tensor) {
   Candidate candidate;
-  candidate.tensor = torch_tensor_name(memory, tensor);
+  candidate.tensor = torch::torch_tensor_name(memory, tensor);
   candidate.label = tensor.what;
-  candidate.owner = torch_tensor_owner(memory, tensor);
+  candidate.owner = torch::torch_tensor_owner(memory, tensor);
   candidate.op = tensor.op;
   candidate.shape = allocated_shape(tensor);
-  candidate.dtype = name_of(tensor.dtype);
+  candidate.dtype = torch::name_of(tensor.dtype);
   candidate.bytes = tensor.bytes;
   candidate.phase = tensor.phase;
   return candidate;
@@ -190,7 +192,7 @@ std::vector<Candidate> candidates_of(const FailureEvidence& evidence, const Tria
   const double share = certainty(evidence, trial) / total;
   for (const Row& row : trial.rows) {
     if (!result.empty() && row.score * share < kNegligible) break;
-    const TorchTensor& tensor = trial.memory->tensors[static_cast<std::size_t>(row.best)];
+    const torch::TorchTensor& tensor = trial.memory->tensors[static_cast<std::size_t>(row.best)];
     Candidate candidate = candidate_of(*trial.memory, tensor);
     candidate.count = static_cast<std::int32_t>(row.owners.size());
     candidate.confidence = row.score * share;
@@ -202,14 +204,14 @@ std::vector<Candidate> candidates_of(const FailureEvidence& evidence, const Tria
 
 }  // namespace
 
-TensorMatch match_tensors(const FailureEvidence& evidence, const TorchMemory& memory) {
-  std::optional<TorchMemory> best_memory;
+TensorMatch match_tensors(const FailureEvidence& evidence, const torch::TorchMemory& memory) {
+  std::optional<torch::TorchMemory> best_memory;
   Trial best{&memory, 1, {}};
   find_rows(evidence, best);
   const auto runs = plausible_runs(memory.run, evidence.log);
   const std::size_t count = memory.tensors.size() > kMaxTensorsToVary ? 1 : runs.size();
   for (std::size_t i = 1; i < count; ++i) {
-    TorchMemory other = torch_memory(runs[i].first);
+    torch::TorchMemory other = torch::torch_memory(runs[i].first);
     Trial trial{&other, runs[i].second, {}};
     find_rows(evidence, trial);
     if (trial.score() <= best.score()) continue;
@@ -224,9 +226,10 @@ TensorMatch match_tensors(const FailureEvidence& evidence, const TorchMemory& me
   return result;
 }
 
-std::optional<Candidate> peak_candidate(const TorchMemory& memory, const TorchPeak& peak) {
+std::optional<Candidate> peak_candidate(const torch::TorchMemory& memory,
+                                        const torch::TorchPeak& peak) {
   if (peak.tensor < 0) return std::nullopt;
   return candidate_of(memory, memory.tensors[static_cast<std::size_t>(peak.tensor)]);
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -7,21 +7,22 @@
 #include "doctor/diagnosis/candidate.h"
 #include "doctor/diagnosis/evidence.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 struct TensorMatch {
   std::vector<Candidate> candidates;  // most likely first
   // The run that fits best, where it is another than the one given: the log left it open.
-  std::optional<TorchMemory> memory;
+  std::optional<torch::TorchMemory> memory;
   int alike_count = 0;  // rows of this size, also those that are not among the candidates
 };
 
 // Every tensor of the size of evidence.request, which must be there, is a row; what was allocated
 // before it, the traceback and the run's own lines decide between rows. Where the log does not tell
 // PyTorch's version, attention or compilation, each is tried.
-TensorMatch match_tensors(const FailureEvidence& evidence, const TorchMemory& memory);
+TensorMatch match_tensors(const FailureEvidence& evidence, const torch::TorchMemory& memory);
 
 // The tensor that makes the peak.
-std::optional<Candidate> peak_candidate(const TorchMemory& memory, const TorchPeak& peak);
+std::optional<Candidate> peak_candidate(const torch::TorchMemory& memory,
+                                        const torch::TorchPeak& peak);
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -5,13 +5,13 @@
 #include "base/bytes.h"
 #include "doctor/diagnosis/cause.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 constexpr std::size_t kMaxMyths = 3;
 
-bool is_evaluation(std::optional<TorchPhase> phase) {
-  return phase == TorchPhase::kEvaluateFirst || phase == TorchPhase::kEvaluateLater;
+bool is_evaluation(std::optional<torch::TorchPhase> phase) {
+  return phase == torch::TorchPhase::kEvaluateFirst || phase == torch::TorchPhase::kEvaluateLater;
 }
 
 bool is_of_capacity(const Diagnosis& diagnosis) {
@@ -20,31 +20,35 @@ bool is_of_capacity(const Diagnosis& diagnosis) {
 }
 
 // train.py's global name holds the last micro-step's logits whenever another pass runs.
-void add_logits_note(const TorchMemory& memory, Diagnosis& diagnosis) {
-  const TorchRun& run = memory.run;
-  const std::int64_t bytes = run.batch_size * run.block_size * run.vocab_size * compute_bytes(run);
-  const bool is_late = diagnosis.phase && *diagnosis.phase != TorchPhase::kStart &&
-                       *diagnosis.phase != TorchPhase::kEvaluateFirst;
+void add_logits_note(const torch::TorchMemory& memory, Diagnosis& diagnosis) {
+  const torch::TorchRun& run = memory.run;
+  const std::int64_t bytes =
+      run.batch_size * run.block_size * run.vocab_size * torch::compute_bytes(run);
+  const bool is_late = diagnosis.phase && *diagnosis.phase != torch::TorchPhase::kStart &&
+                       *diagnosis.phase != torch::TorchPhase::kEvaluateFirst;
   // Worth a line from two percent of what the run needs.
   if (is_late && bytes >= memory.worst().allocated_bytes / 50) {
     diagnosis.notes.push_back({NoteId::kLogitsKeptAlive, {format_bytes(bytes)}});
   }
 }
 
-void add_vocabulary_note(const LogSummary* log, const TorchMemory& memory, Diagnosis& diagnosis) {
-  if (memory.run.vocab_size != kPaddedGpt2Vocabulary) return;
+void add_vocabulary_note(const log::LogSummary* log, const torch::TorchMemory& memory,
+                         Diagnosis& diagnosis) {
+  if (memory.run.vocab_size != config::kPaddedGpt2Vocabulary) return;
   if (log != nullptr && log->facts.vocab_size) return;
   const auto& candidates = diagnosis.candidates;
   const bool depends =
       !candidates.empty() && std::find(candidates[0].shape.begin(), candidates[0].shape.end(),
-                                       kPaddedGpt2Vocabulary) != candidates[0].shape.end();
+                                       config::kPaddedGpt2Vocabulary) != candidates[0].shape.end();
   if (depends) {
     diagnosis.notes.push_back(
-        {NoteId::kVocabularyAssumed, {std::to_string(kPaddedGpt2Vocabulary)}});
+        {NoteId::kVocabularyAssumed, {std::to_string(config::kPaddedGpt2Vocabulary)}});
   }
 }
 
-std::int64_t worst_of(TorchRun run) { return torch_memory(run).worst().allocated_bytes; }
+std::int64_t worst_of(torch::TorchRun run) {
+  return torch::torch_memory(run).worst().allocated_bytes;
+}
 
 Note before_and_after(NoteId id, std::int64_t before, std::int64_t after) {
   return {id, {format_bytes(before), format_bytes(after)}};
@@ -52,8 +56,8 @@ Note before_and_after(NoteId id, std::int64_t before, std::int64_t after) {
 
 }  // namespace
 
-void add_model_notes(const LogSummary* log, const TorchMemory& memory, std::int64_t available,
-                     Diagnosis& diagnosis) {
+void add_model_notes(const log::LogSummary* log, const torch::TorchMemory& memory,
+                     std::int64_t available, Diagnosis& diagnosis) {
   auto& notes = diagnosis.notes;
   if (diagnosis.cause == Cause::kStatesExceedCard) {
     notes.push_back(
@@ -61,8 +65,8 @@ void add_model_notes(const LogSummary* log, const TorchMemory& memory, std::int6
   }
   const std::int64_t step =
       std::max(memory.train.allocated_bytes, memory.train_first.allocated_bytes);
-  const bool is_early = diagnosis.phase == TorchPhase::kStart ||
-                        diagnosis.phase == TorchPhase::kEvaluateFirst ||
+  const bool is_early = diagnosis.phase == torch::TorchPhase::kStart ||
+                        diagnosis.phase == torch::TorchPhase::kEvaluateFirst ||
                         diagnosis.cause == Cause::kFragmentation;
   if (is_early && available > 0 && step > available &&
       diagnosis.cause != Cause::kStatesExceedCard) {
@@ -70,8 +74,8 @@ void add_model_notes(const LogSummary* log, const TorchMemory& memory, std::int6
   }
   if (!is_of_capacity(diagnosis)) return;
   add_logits_note(memory, diagnosis);
-  const bool trains =
-      diagnosis.phase == TorchPhase::kForward || diagnosis.phase == TorchPhase::kBackward;
+  const bool trains = diagnosis.phase == torch::TorchPhase::kForward ||
+                      diagnosis.phase == torch::TorchPhase::kBackward;
   if (trains && memory.run.accumulation_steps > 1) {
     notes.push_back({NoteId::kAccumulationAddsGradients, {}});
   }
@@ -81,9 +85,9 @@ void add_model_notes(const LogSummary* log, const TorchMemory& memory, std::int6
   add_vocabulary_note(log, memory, diagnosis);
 }
 
-void add_myths(const TorchMemory& memory, Diagnosis& diagnosis) {
+void add_myths(const torch::TorchMemory& memory, Diagnosis& diagnosis) {
   if (!is_of_capacity(diagnosis)) return;
-  const TorchRun& run = memory.run;
+  const torch::TorchRun& run = memory.run;
   const std::int64_t now = memory.worst().allocated_bytes;
   std::vector<Note> myths;
   if (is_evaluation(diagnosis.phase)) {
@@ -92,18 +96,18 @@ void add_myths(const TorchMemory& memory, Diagnosis& diagnosis) {
   }
   if (run.accumulation_steps > 1) myths.push_back({NoteId::kMythAccumulationSaves, {}});
   if (run.batch_size > 1 && diagnosis.cause == Cause::kCapacity) {
-    TorchRun half = run;
+    torch::TorchRun half = run;
     half.batch_size = run.batch_size / 2;
     half.eval_batch_size = std::max<std::int64_t>(1, run.eval_batch_size / 2);
     myths.push_back(before_and_after(NoteId::kMythHalvingHalves, now, worst_of(half)));
   }
   if (run.checkpoint_blocks > 0) {
-    TorchRun plain = run;
+    torch::TorchRun plain = run;
     plain.checkpoint_blocks = 0;
     myths.push_back(before_and_after(NoteId::kMythCheckpointHalves, worst_of(plain), now));
   }
   if (run.compiled) {
-    TorchRun eager = run;
+    torch::TorchRun eager = run;
     eager.compiled = false;
     myths.push_back(before_and_after(NoteId::kMythCompileOffSaves, worst_of(eager), now));
   }
@@ -112,4 +116,4 @@ void add_myths(const TorchMemory& memory, Diagnosis& diagnosis) {
   std::move(myths.begin(), myths.end(), std::back_inserter(diagnosis.notes));
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -5,13 +5,13 @@
 
 #include "doctor/diagnosis/diagnosis.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 // `available`: what PyTorch can have of the card, 0 when not known. `log` may be null.
-void add_model_notes(const LogSummary* log, const TorchMemory& memory, std::int64_t available,
-                     Diagnosis& diagnosis);
+void add_model_notes(const log::LogSummary* log, const torch::TorchMemory& memory,
+                     std::int64_t available, Diagnosis& diagnosis);
 
 // At most three.
-void add_myths(const TorchMemory& memory, Diagnosis& diagnosis);
+void add_myths(const torch::TorchMemory& memory, Diagnosis& diagnosis);
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <string_view>
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
-constexpr unsigned bit(TorchPhase phase) { return 1U << static_cast<unsigned>(phase); }
-constexpr unsigned kEvaluation = bit(TorchPhase::kEvaluateFirst) | bit(TorchPhase::kEvaluateLater);
+constexpr unsigned bit(torch::TorchPhase phase) { return 1U << static_cast<unsigned>(phase); }
+constexpr unsigned kEvaluation =
+    bit(torch::TorchPhase::kEvaluateFirst) | bit(torch::TorchPhase::kEvaluateLater);
 
 struct PhaseWord {
   std::string_view word;  // in a frame's function or source
@@ -16,20 +17,20 @@ struct PhaseWord {
 // The first that any frame has wins.
 constexpr PhaseWord kPhaseWords[] = {
     {"estimate_loss", kEvaluation},
-    {"run_backward", bit(TorchPhase::kBackward)},
-    {".backward(", bit(TorchPhase::kBackward)},
-    {"CompiledFunctionBackward", bit(TorchPhase::kBackward)},
-    {"optimizer.step", bit(TorchPhase::kOptimizer)},
-    {"scaler.step", bit(TorchPhase::kOptimizer)},
-    {"clip_grad_norm", bit(TorchPhase::kOptimizer)},
-    {"exp_avg", bit(TorchPhase::kOptimizer)},
-    {"model.to(", bit(TorchPhase::kStart)},
-    {"torch.load", bit(TorchPhase::kStart)},
-    {"load_state_dict", bit(TorchPhase::kStart)},
-    {"from_pretrained", bit(TorchPhase::kStart)},
-    {"crop_block_size", bit(TorchPhase::kStart)},
-    {"configure_optimizers", bit(TorchPhase::kStart)},
-    {".cuda()", bit(TorchPhase::kStart)},
+    {"run_backward", bit(torch::TorchPhase::kBackward)},
+    {".backward(", bit(torch::TorchPhase::kBackward)},
+    {"CompiledFunctionBackward", bit(torch::TorchPhase::kBackward)},
+    {"optimizer.step", bit(torch::TorchPhase::kOptimizer)},
+    {"scaler.step", bit(torch::TorchPhase::kOptimizer)},
+    {"clip_grad_norm", bit(torch::TorchPhase::kOptimizer)},
+    {"exp_avg", bit(torch::TorchPhase::kOptimizer)},
+    {"model.to(", bit(torch::TorchPhase::kStart)},
+    {"torch.load", bit(torch::TorchPhase::kStart)},
+    {"load_state_dict", bit(torch::TorchPhase::kStart)},
+    {"from_pretrained", bit(torch::TorchPhase::kStart)},
+    {"crop_block_size", bit(torch::TorchPhase::kStart)},
+    {"configure_optimizers", bit(torch::TorchPhase::kStart)},
+    {".cuda()", bit(torch::TorchPhase::kStart)},
     {"evaluate(", kEvaluation},
     {"validate(", kEvaluation},
 };
@@ -74,22 +75,23 @@ constexpr HintWord kHintWords[] = {
     {"torch.load", TensorHint::kWeights},
 };
 
-bool has(const LogFrame& frame, std::string_view word) {
+bool has(const log::LogFrame& frame, std::string_view word) {
   return frame.source.find(word) != std::string::npos ||
          frame.function.find(word) != std::string::npos;
 }
 
 // train.py's own line of the forward pass; only a whole traceback shows that no evaluation is
 // around it.
-unsigned phases_of_forward(const std::vector<LogFrame>& frames) {
+unsigned phases_of_forward(const std::vector<log::LogFrame>& frames) {
   bool is_whole = false, is_forward = false;
-  for (const LogFrame& frame : frames) {
+  for (const log::LogFrame& frame : frames) {
     is_whole = is_whole || frame.function == "<module>" || frame.function == "main" ||
                frame.function == "train" || frame.function.starts_with("train_");
     is_forward = is_forward || has(frame, "model(") || frame.function.ends_with("forward");
   }
   if (!is_forward) return 0;
-  return is_whole ? bit(TorchPhase::kForward) : bit(TorchPhase::kForward) | kEvaluation;
+  return is_whole ? bit(torch::TorchPhase::kForward)
+                  : bit(torch::TorchPhase::kForward) | kEvaluation;
 }
 
 // Parts of the model that only a forward pass calls by name.
@@ -98,22 +100,23 @@ bool is_of_forward(TensorHint hint) {
          hint != TensorHint::kWeights;
 }
 
-unsigned phases_of(const std::vector<LogFrame>& frames) {
+unsigned phases_of(const std::vector<log::LogFrame>& frames) {
   for (const PhaseWord& row : kPhaseWords) {
-    const auto found = std::find_if(frames.begin(), frames.end(),
-                                    [&](const LogFrame& frame) { return has(frame, row.word); });
+    const auto found = std::find_if(frames.begin(), frames.end(), [&](const log::LogFrame& frame) {
+      return has(frame, row.word);
+    });
     if (found != frames.end()) return row.phases;
   }
   return phases_of_forward(frames);
 }
 
-bool samples(const std::vector<LogFrame>& frames) {
-  return std::any_of(frames.begin(), frames.end(), [](const LogFrame& frame) {
+bool samples(const std::vector<log::LogFrame>& frames) {
+  return std::any_of(frames.begin(), frames.end(), [](const log::LogFrame& frame) {
     return frame.function == "generate" || frame.source.find(".generate(") != std::string::npos;
   });
 }
 
-TensorHint hint_of(const LogFrame& frame) {
+TensorHint hint_of(const log::LogFrame& frame) {
   for (const HintWord& row : kHintWords) {
     if (has(frame, row.word)) return row.hint;
   }
@@ -121,7 +124,7 @@ TensorHint hint_of(const LogFrame& frame) {
 }
 
 // Goes from the innermost frame outwards; a softmax may still turn out to be attention's.
-TensorHint hint_of(const std::vector<LogFrame>& frames) {
+TensorHint hint_of(const std::vector<log::LogFrame>& frames) {
   TensorHint found = TensorHint::kNone;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
     const TensorHint hint = hint_of(*frame);
@@ -138,42 +141,42 @@ TensorHint hint_of(const std::vector<LogFrame>& frames) {
   return found;
 }
 
-bool speaks_of(const TorchTensor& tensor, std::string_view word) {
+bool speaks_of(const torch::TorchTensor& tensor, std::string_view word) {
   return tensor.what.find(word) != std::string_view::npos;
 }
 
-bool goes_with(TensorHint hint, const TorchTensor& tensor) {
+bool goes_with(TensorHint hint, const torch::TorchTensor& tensor) {
   switch (hint) {
     case TensorHint::kNone:
       return true;
     case TensorHint::kLoss:
-      return tensor.role == TorchRole::kLoss && tensor.what != "logits";
+      return tensor.role == torch::TorchRole::kLoss && tensor.what != "logits";
     case TensorHint::kLogits:
-      return tensor.role == TorchRole::kLoss || speaks_of(tensor, "lm_head") ||
-             (tensor.role == TorchRole::kWeightCopy && tensor.parameter == 0);
+      return tensor.role == torch::TorchRole::kLoss || speaks_of(tensor, "lm_head") ||
+             (tensor.role == torch::TorchRole::kWeightCopy && tensor.parameter == 0);
     case TensorHint::kSoftmax:
-      return tensor.role == TorchRole::kLoss || speaks_of(tensor, "attn");
+      return tensor.role == torch::TorchRole::kLoss || speaks_of(tensor, "attn");
     case TensorHint::kAttention:
-      return speaks_of(tensor, "attn") || tensor.role == TorchRole::kWeightCopy;
+      return speaks_of(tensor, "attn") || tensor.role == torch::TorchRole::kWeightCopy;
     case TensorHint::kMlp:
-      return speaks_of(tensor, "mlp") || tensor.role == TorchRole::kWeightCopy;
+      return speaks_of(tensor, "mlp") || tensor.role == torch::TorchRole::kWeightCopy;
     case TensorHint::kEmbedding:
       return speaks_of(tensor, "embedding");
     case TensorHint::kOptimizer:
-      return tensor.phase == TorchPhase::kOptimizer;
+      return tensor.phase == torch::TorchPhase::kOptimizer;
     case TensorHint::kWeights:
-      return tensor.phase == TorchPhase::kStart;
+      return tensor.phase == torch::TorchPhase::kStart;
   }
   return true;
 }
 
 // train.py evaluates before the first iteration and prints a line after each part.
-bool goes_with_progress(const LogMoment& moment, const TorchTensor& tensor) {
-  const bool trains = tensor.phase == TorchPhase::kForward ||
-                      tensor.phase == TorchPhase::kBackward ||
-                      tensor.phase == TorchPhase::kOptimizer;
+bool goes_with_progress(const LogMoment& moment, const torch::TorchTensor& tensor) {
+  const bool trains = tensor.phase == torch::TorchPhase::kForward ||
+                      tensor.phase == torch::TorchPhase::kBackward ||
+                      tensor.phase == torch::TorchPhase::kOptimizer;
   const bool is_late =
-      tensor.phase == TorchPhase::kEvaluateLater || (trains && tensor.iteration > 0);
+      tensor.phase == torch::TorchPhase::kEvaluateLater || (trains && tensor.iteration > 0);
   if (moment.has_iterated) return is_late;
   if (moment.has_evaluated) return trains && !is_late;
   return !moment.has_start || (!trains && !is_late);
@@ -181,10 +184,10 @@ bool goes_with_progress(const LogMoment& moment, const TorchTensor& tensor) {
 
 }  // namespace
 
-std::optional<TorchPhase> LogMoment::only_phase() const {
-  std::optional<TorchPhase> only;
-  for (int i = 0; i <= static_cast<int>(TorchPhase::kEvaluateLater); ++i) {
-    const auto phase = static_cast<TorchPhase>(i);
+std::optional<torch::TorchPhase> LogMoment::only_phase() const {
+  std::optional<torch::TorchPhase> only;
+  for (int i = 0; i <= static_cast<int>(torch::TorchPhase::kEvaluateLater); ++i) {
+    const auto phase = static_cast<torch::TorchPhase>(i);
     if ((phases & bit(phase)) == 0) continue;
     if (only) return std::nullopt;
     only = phase;
@@ -192,28 +195,28 @@ std::optional<TorchPhase> LogMoment::only_phase() const {
   return only;
 }
 
-LogMoment moment_of(const LogFacts& facts, const LogEvent& event) {
+LogMoment moment_of(const log::LogFacts& facts, const log::LogEvent& event) {
   LogMoment moment;
   moment.is_sampling = samples(event.frames);
   if (!moment.is_sampling) moment.phases = phases_of(event.frames);
   moment.hint = hint_of(event.frames);
   if (!moment.is_sampling && moment.phases == 0 && is_of_forward(moment.hint)) {
-    moment.phases = bit(TorchPhase::kForward) | kEvaluation;
+    moment.phases = bit(torch::TorchPhase::kForward) | kEvaluation;
   }
   moment.has_start =
       facts.parameter_count || facts.tokens_per_iteration || facts.decayed_parameter_count;
   moment.has_evaluated = facts.evaluation_count > 0;
   moment.has_iterated = facts.last_iteration.has_value();
   if (moment.phases == kEvaluation && moment.has_start && !moment.has_evaluated) {
-    moment.phases = bit(TorchPhase::kEvaluateFirst);
+    moment.phases = bit(torch::TorchPhase::kEvaluateFirst);
   }
   if (moment.phases == kEvaluation && (moment.has_evaluated || moment.has_iterated)) {
-    moment.phases = bit(TorchPhase::kEvaluateLater);
+    moment.phases = bit(torch::TorchPhase::kEvaluateLater);
   }
   return moment;
 }
 
-double plausibility(const LogMoment& moment, const TorchTensor& tensor) {
+double plausibility(const LogMoment& moment, const torch::TorchTensor& tensor) {
   double value = 1;
   if (!moment.allows(tensor.phase)) value *= 0.002;
   if (!goes_with(moment.hint, tensor)) value *= 0.05;
@@ -221,4 +224,4 @@ double plausibility(const LogMoment& moment, const TorchTensor& tensor) {
   return value;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -6,7 +6,7 @@
 #include "doctor/log/summary.h"
 #include "doctor/torch/memory.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 // The part of the model that the innermost telling line of a traceback names.
 enum class TensorHint : std::uint8_t {
@@ -32,18 +32,18 @@ struct LogMoment {
   bool has_evaluated = false;
   bool has_iterated = false;
 
-  bool allows(TorchPhase phase) const noexcept {
+  bool allows(torch::TorchPhase phase) const noexcept {
     return phases == 0 || (phases >> static_cast<unsigned>(phase) & 1U) != 0;
   }
   bool tells() const noexcept { return phases != 0 || hint != TensorHint::kNone; }
   // The only one; nothing when there are several.
-  std::optional<TorchPhase> only_phase() const;
+  std::optional<torch::TorchPhase> only_phase() const;
 };
 
-LogMoment moment_of(const LogFacts& facts, const LogEvent& event);
+LogMoment moment_of(const log::LogFacts& facts, const log::LogEvent& event);
 
 // How well a tensor of the modelled run goes with the moment, 0 to 1: a contradiction makes it
 // unlikely, never impossible, since logs are cut and mixed.
-double plausibility(const LogMoment& moment, const TorchTensor& tensor);
+double plausibility(const LogMoment& moment, const torch::TorchTensor& tensor);
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 // The arguments of each, in order, as texts that need no translation (bytes already formatted).
 enum class NoteId : std::uint8_t {
@@ -72,4 +72,4 @@ struct Note {
   std::vector<std::string> arguments;
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -6,36 +6,36 @@
 #include "doctor/diagnosis/for_test.h"
 #include "doctor/diagnosis/log_notes.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 TEST(DiagnosisQuestion, BatchOf16On12GB) {
-  const Card& card = card_named("rtx3060");
+  const fit::Card& card = fit::card_named("rtx3060");
   for (const char* settings : {"batch_size=16 gradient_accumulation_steps=32",
                                "batch_size=16 gradient_accumulation_steps=32 compile=False"}) {
-    const TorchMemory memory = memory_of(settings);
+    const torch::TorchMemory memory = memory_of(settings);
     const Diagnosis diagnosis = predict(memory, &card);
     EXPECT_EQ(diagnosis.cause, Cause::kCapacity) << settings;
     ASSERT_EQ(diagnosis.candidates.size(), 1U);
     EXPECT_EQ(diagnosis.candidates[0].shape.back(), 50304);
-    EXPECT_EQ(diagnosis.phase, TorchPhase::kBackward);
+    EXPECT_EQ(diagnosis.phase, torch::TorchPhase::kBackward);
     EXPECT_EQ(diagnosis.worst_peak_bytes, memory.worst().allocated_bytes);
   }
 }
 
 TEST(DiagnosisQuestion, WhatFitsNeedsNoWords) {
-  const TorchMemory memory = memory_of("batch_size=2 gradient_accumulation_steps=32");
-  const Diagnosis diagnosis = predict(memory, &card_named("rtx3060"));
+  const torch::TorchMemory memory = memory_of("batch_size=2 gradient_accumulation_steps=32");
+  const Diagnosis diagnosis = predict(memory, &fit::card_named("rtx3060"));
   EXPECT_EQ(diagnosis.cause, Cause::kUnknown);
   EXPECT_TRUE(diagnosis.candidates.empty());
   EXPECT_TRUE(diagnosis.notes.empty());
   EXPECT_EQ(predict(memory, nullptr).cause, Cause::kUnknown);
-  EXPECT_EQ(diagnose(LogSummary{}, nullptr, nullptr).diagnosis.cause, Cause::kUnknown);
+  EXPECT_EQ(diagnose(log::LogSummary{}, nullptr, nullptr).diagnosis.cause, Cause::kUnknown);
 }
 
 TEST(DiagnosisQuestion, StatesAloneArePredicted) {
-  const TorchMemory memory = memory_of("init_from=gpt2-xl batch_size=1");
-  const Diagnosis diagnosis = predict(memory, &card_named("rtx3060"));
+  const torch::TorchMemory memory = memory_of("init_from=gpt2-xl batch_size=1");
+  const Diagnosis diagnosis = predict(memory, &fit::card_named("rtx3060"));
   EXPECT_EQ(diagnosis.cause, Cause::kStatesExceedCard);
   ASSERT_NE(find_note(diagnosis, NoteId::kStatesAlone), nullptr);
   EXPECT_EQ(find_note(diagnosis, NoteId::kStatesAlone)->arguments[0], "23.21 GiB");
@@ -57,7 +57,7 @@ TEST(DiagnosisQuestion, BatchOf64) {
     EXPECT_EQ(diagnosis.candidates[0].dtype, "bfloat16");
     EXPECT_EQ(diagnosis.candidates[0].evidence, Evidence::kSizeAndAllocated);
     EXPECT_GE(diagnosis.candidates[0].confidence, 0.95);
-    EXPECT_EQ(diagnosis.phase, TorchPhase::kEvaluateFirst);
+    EXPECT_EQ(diagnosis.phase, torch::TorchPhase::kEvaluateFirst);
     EXPECT_NE(find_note(diagnosis, NoteId::kFirstStepNeedsMore), nullptr);
     EXPECT_NEAR(static_cast<double>(*diagnosis.others_bytes), 1.97 * kGiB, 0.02 * kGiB);
   }
@@ -70,8 +70,8 @@ TEST(DiagnosisQuestion, FiguresAreOfTheMatchedRun) {
   const auto [diagnosis, matched] = match_text(log, "batch_size=64 compile=False");
   ASSERT_TRUE(matched);
   EXPECT_TRUE(matched->run.compiled);
-  EXPECT_EQ(diagnosis.worst_peak_bytes, torch_memory(matched->run).worst().allocated_bytes);
-  EXPECT_EQ(matched->tensors.size(), torch_memory(matched->run).tensors.size());
+  EXPECT_EQ(diagnosis.worst_peak_bytes, torch::torch_memory(matched->run).worst().allocated_bytes);
+  EXPECT_EQ(matched->tensors.size(), torch::torch_memory(matched->run).tensors.size());
   ASSERT_NE(find_note(diagnosis, NoteId::kMatchedRun), nullptr);
   EXPECT_EQ(find_note(diagnosis, NoteId::kMatchedRun)->arguments[0], "compile = True");
   const auto [as_given, other] = match_text(log, "batch_size=64");
@@ -86,7 +86,7 @@ TEST(DiagnosisQuestion, TheMatchedRunIsOneThatCanBe) {
       old_message("100.00 MiB", "23.68 GiB", "21.67 GiB", "85.06 MiB", "21.92 GiB");
   for (const char* settings : {"init_from=gpt2-xl batch_size=1", "init_from=gpt2-xl batch_size=2",
                                "init_from=gpt2-xl batch_size=4"}) {
-    const std::optional<TorchMemory> matched = match_text(log, settings).matched;
+    const std::optional<torch::TorchMemory> matched = match_text(log, settings).matched;
     if (!matched) continue;
     EXPECT_TRUE(matched->run.flash || !matched->run.compiled) << settings;
   }
@@ -95,7 +95,7 @@ TEST(DiagnosisQuestion, TheMatchedRunIsOneThatCanBe) {
 
 // Both figures of the note are those that were compared.
 TEST(DiagnosisQuestion, StatesAloneAreMoreThanPyTorchCanHave) {
-  const TorchMemory memory = memory_of("init_from=gpt2-large batch_size=1 compile=False");
+  const torch::TorchMemory memory = memory_of("init_from=gpt2-large batch_size=1 compile=False");
   const std::int64_t states = memory.params_bytes + memory.gradient_bytes + memory.optimizer_bytes;
   const std::int64_t room = states + memory.half_copies_bytes / 2;
   const auto gib = [](std::int64_t bytes) {
@@ -134,10 +134,11 @@ TEST(DiagnosisQuestion, FailsInEstimateLoss) {
   const std::string settings =
       "n_embd=576 n_head=12 dtype=float16 batch_size=16 compile=False "
       "gradient_accumulation_steps=4";
-  const TorchMemory memory = memory_of(settings);
+  const torch::TorchMemory memory = memory_of(settings);
   std::int64_t before = 0;
-  for (const TorchTensor& tensor : memory.tensors) {
-    if (tensor.phase == TorchPhase::kEvaluateLater && tensor.what == "log-probabilities in fp32") {
+  for (const torch::TorchTensor& tensor : memory.tensors) {
+    if (tensor.phase == torch::TorchPhase::kEvaluateLater &&
+        tensor.what == "log-probabilities in fp32") {
       before = tensor.allocated_before_bytes;
     }
   }
@@ -152,7 +153,7 @@ TEST(DiagnosisQuestion, FailsInEstimateLoss) {
                   fmt::format("{:.2f} GiB", static_cast<double>(before) / kGiB), "41.00 MiB"));
   const Diagnosis diagnosis = diagnose_text(log, settings);
   EXPECT_EQ(diagnosis.cause, Cause::kCapacity);
-  EXPECT_EQ(diagnosis.phase, TorchPhase::kEvaluateLater);
+  EXPECT_EQ(diagnosis.phase, torch::TorchPhase::kEvaluateLater);
   ASSERT_FALSE(diagnosis.candidates.empty());
   EXPECT_EQ(diagnosis.candidates[0].tensor, "log-probabilities in fp32") << to_text(diagnosis);
   EXPECT_GE(diagnosis.candidates[0].confidence, 0.9);
@@ -217,25 +218,25 @@ TEST(DiagnosisQuestion, AShapeIsOfTheMomentThatHeldAsMuch) {
                          "batch_size=16")
         .phase;
   };
-  EXPECT_EQ(phase_at("77.00 GiB", "2.10 GiB", "1.60 GiB"), TorchPhase::kEvaluateFirst);
-  const std::optional<TorchPhase> late = phase_at("69.00 GiB", "10.20 GiB", "9.70 GiB");
-  EXPECT_TRUE(late == TorchPhase::kForward || late == TorchPhase::kBackward);
+  EXPECT_EQ(phase_at("77.00 GiB", "2.10 GiB", "1.60 GiB"), torch::TorchPhase::kEvaluateFirst);
+  const std::optional<torch::TorchPhase> late = phase_at("69.00 GiB", "10.20 GiB", "9.70 GiB");
+  EXPECT_TRUE(late == torch::TorchPhase::kForward || late == torch::TorchPhase::kBackward);
 }
 
 TEST(DiagnosisNotes, GradScalerGetsItsLineCorrected) {
-  const LogSummary summary = read_text(
+  const log::LogSummary summary = log::read_text(
       "train.py:196: FutureWarning: `torch.cuda.amp.GradScaler(args...)` is deprecated. Please use "
       "`torch.amp.GradScaler('cuda', args...)` instead.\n"
       "  scaler = torch.cuda.amp.GradScaler(enabled=(dtype == 'float16'))\n");
   ASSERT_EQ(summary.events.size(), 1U);
-  EXPECT_EQ(summary.events[0].kind, LogEventKind::kGradScalerDeprecated);
+  EXPECT_EQ(summary.events[0].kind, log::LogEventKind::kGradScalerDeprecated);
   EXPECT_EQ(corrected_gradscaler(summary.events[0].detail),
             "scaler = torch.amp.GradScaler('cuda', enabled=(dtype == 'float16'))");
   EXPECT_EQ(corrected_gradscaler("s = torch.cuda.amp.GradScaler()"),
             "s = torch.amp.GradScaler('cuda')");
   EXPECT_EQ(corrected_gradscaler("x = 1"), "x = 1");
-  EXPECT_EQ(events_in("scaler = torch.cuda.amp.GradScaler(enabled=True)\n"), "");
+  EXPECT_EQ(log::events_in("scaler = torch.cuda.amp.GradScaler(enabled=True)\n"), "");
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

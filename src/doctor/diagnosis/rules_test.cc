@@ -6,7 +6,7 @@
 #include "doctor/diagnosis/evidence.h"
 #include "doctor/diagnosis/for_test.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 Cause cause_of(std::string_view log, std::string_view settings = "") {
@@ -173,13 +173,13 @@ TEST(DiagnosisRules, NotMemorySaysWhat) {
 TEST(DiagnosisRules, WarningsSharpenTheRequest) {
   const std::string message = new_message("6.14 GiB", "11.69 GiB", "2.68 GiB", own_use("7.04 GiB"),
                                           "6.78 GiB", "24.90 MiB");
-  const LogSummary vague = read_text(message);
-  const LogSummary sharp = read_text(fmt::format(
+  const log::LogSummary vague = log::read_text(message);
+  const log::LogSummary sharp = log::read_text(fmt::format(
       "[W906 15:02:06.2 CUDACachingAllocator.cpp:3934] memory allocation failed with OOM on device "
       "0 while trying to allocate 6593445888 bytes (free: 2877292544, total: 12552044544).\n{}",
       message));
-  const auto width = [](const LogSummary& log) {
-    const LogAmount range = *evidence_of(log, *decisive_event(log), nullptr).request;
+  const auto width = [](const log::LogSummary& log) {
+    const log::LogAmount range = *evidence_of(log, *decisive_event(log), nullptr).request;
     EXPECT_TRUE(range.covers(std::int64_t{64} * 1024 * 50304 * 2));
     return range.high_bytes - range.low_bytes;
   };
@@ -201,7 +201,7 @@ TEST(DiagnosisRules, AlikeTensorsShare) {
       "  File \"train.py\", line 300, in <module>\n    scaler.scale(loss).backward()\n"
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.15 GiB.\n",
       "batch_size=12 compile=False");
-  EXPECT_EQ(framed.phase, TorchPhase::kBackward);
+  EXPECT_EQ(framed.phase, torch::TorchPhase::kBackward);
   EXPECT_EQ(framed.candidates[0].evidence, Evidence::kSizeAndFrame);
   EXPECT_GT(framed.candidates[0].confidence, diagnosis.candidates[0].confidence);
 }
@@ -209,10 +209,10 @@ TEST(DiagnosisRules, AlikeTensorsShare) {
 // Tensors of the modelled run that reach a new peak, reported as PyTorch would, are found again.
 TEST(DiagnosisRules, FindsWhatTheModelAllocates) {
   const std::string_view settings = "batch_size=12 compile=False";
-  const TorchMemory memory = memory_of(settings);
+  const torch::TorchMemory memory = memory_of(settings);
   int tried = 0;
   std::int64_t highest = 0;
-  for (const TorchTensor& tensor : memory.tensors) {
+  for (const torch::TorchTensor& tensor : memory.tensors) {
     const std::int64_t after = tensor.allocated_before_bytes + tensor.bytes;
     if (after <= std::exchange(highest, std::max(highest, after))) continue;
     if (tensor.bytes < 30 * kMiB || ++tried % 3 != 0) continue;
@@ -236,4 +236,4 @@ TEST(DiagnosisRules, FindsWhatTheModelAllocates) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -6,7 +6,7 @@
 
 #include "doctor/diagnosis/evidence.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 struct TorchRelease {
@@ -28,26 +28,26 @@ std::optional<TorchRelease> parse_release(std::string_view text) {
 // 2.1 to 2.13 may be either.
 void read_release(const TorchRelease& release, TorchTraits& traits) {
   if (release.major < 2) {
-    traits = {TorchVersion::kOlder, false, false};
+    traits = {torch::TorchVersion::kOlder, false, false};
     return;
   }
   traits.flash = true;
-  if (release.major == 2 && release.minor == 0) traits.version = TorchVersion::kOlder;
-  if (release.major > 2 || release.minor >= 14) traits.version = TorchVersion::kCurrent;
+  if (release.major == 2 && release.minor == 0) traits.version = torch::TorchVersion::kOlder;
+  if (release.major > 2 || release.minor >= 14) traits.version = torch::TorchVersion::kCurrent;
 }
 
 // The exception had no class of its own before 1.13.
-void read_wording(const LogEvent& event, TorchTraits& traits) {
+void read_wording(const log::LogEvent& event, TorchTraits& traits) {
   switch (event.wording) {
-    case LogWording::kCached:
-      traits = {TorchVersion::kOlder, false, false};
+    case log::LogWording::kCached:
+      traits = {torch::TorchVersion::kOlder, false, false};
       return;
-    case LogWording::kReserved:
-    case LogWording::kParenthesised:
-      traits.version = TorchVersion::kOlder;
-      if (event.exception == "RuntimeError") traits = {TorchVersion::kOlder, false, false};
+    case log::LogWording::kReserved:
+    case log::LogWording::kParenthesised:
+      traits.version = torch::TorchVersion::kOlder;
+      if (event.exception == "RuntimeError") traits = {torch::TorchVersion::kOlder, false, false};
       return;
-    case LogWording::kUnallocated:
+    case log::LogWording::kUnallocated:
       traits.flash = true;
       return;
     default:
@@ -55,31 +55,31 @@ void read_wording(const LogEvent& event, TorchTraits& traits) {
   }
 }
 
-bool is_compiled_frame(const LogFrame& frame) {
+bool is_compiled_frame(const log::LogFrame& frame) {
   for (const std::string_view part : {"torchinductor", "_inductor", "_dynamo", "_functorch"}) {
     if (frame.file.find(part) != std::string::npos) return true;
   }
   return false;
 }
 
-void read_frames(const LogEvent& event, TorchTraits& traits) {
+void read_frames(const log::LogEvent& event, TorchTraits& traits) {
   const auto& frames = event.frames;
   if (event.shape || std::any_of(frames.begin(), frames.end(), is_compiled_frame)) {
-    if (event.kind != LogEventKind::kTensorFlow) traits.compiled = true;
+    if (event.kind != log::LogEventKind::kTensorFlow) traits.compiled = true;
     return;
   }
-  const bool runs_model = std::any_of(frames.begin(), frames.end(), [](const LogFrame& frame) {
+  const bool runs_model = std::any_of(frames.begin(), frames.end(), [](const log::LogFrame& frame) {
     return frame.file.ends_with("model.py") && frame.function.ends_with("forward");
   });
   if (runs_model) traits.compiled = false;
 }
 
 // What the run was told: on its command line, or in the file that it echoed.
-void read_settings(const LogFacts& facts, TorchTraits& traits) {
-  for (const LogSetting& setting : facts.settings) {
-    const bool is_told = setting.source == LogSettingSource::kOverride ||
-                         setting.source == LogSettingSource::kCommandLine ||
-                         setting.source == LogSettingSource::kConfigEcho;
+void read_settings(const log::LogFacts& facts, TorchTraits& traits) {
+  for (const log::LogSetting& setting : facts.settings) {
+    const bool is_told = setting.source == log::LogSettingSource::kOverride ||
+                         setting.source == log::LogSettingSource::kCommandLine ||
+                         setting.source == log::LogSettingSource::kConfigEcho;
     if (!is_told || setting.key != "compile") continue;
     if (setting.value == "True" || setting.value == "False")
       traits.compiled = setting.value == "True";
@@ -88,11 +88,12 @@ void read_settings(const LogFacts& facts, TorchTraits& traits) {
 
 }  // namespace
 
-TorchTraits torch_traits_of(const LogSummary& log) {
+TorchTraits torch_traits_of(const log::LogSummary& log) {
   TorchTraits traits;
-  const LogEvent* const event = decisive_event(log);
+  const log::LogEvent* const event = decisive_event(log);
   if (event != nullptr) read_wording(*event, traits);
-  if (log.count_of(LogEventKind::kAllocatorWarning) > 0) traits.version = TorchVersion::kCurrent;
+  if (log.count_of(log::LogEventKind::kAllocatorWarning) > 0)
+    traits.version = torch::TorchVersion::kCurrent;
   if (const auto release = parse_release(log.facts.torch_version)) read_release(*release, traits);
   read_settings(log.facts, traits);
   if (event != nullptr) read_frames(*event, traits);
@@ -101,14 +102,15 @@ TorchTraits torch_traits_of(const LogSummary& log) {
   return traits;
 }
 
-bool shows_ddp(const LogFacts& facts) {
+bool shows_ddp(const log::LogFacts& facts) {
   return facts.world_size.value_or(1) > 1 || facts.highest_rank.value_or(0) > 0;
 }
 
-TorchRun torch_run_of(const Config& config, std::int64_t vocab_size, const LogSummary* log) {
-  TorchRun run = torch_run(config, vocab_size);
+torch::TorchRun torch_run_of(const config::Config& config, std::int64_t vocab_size,
+                             const log::LogSummary* log) {
+  torch::TorchRun run = torch::torch_run(config, vocab_size);
   if (log == nullptr) return run;
-  const LogFacts& facts = log->facts;
+  const log::LogFacts& facts = log->facts;
   const TorchTraits traits = torch_traits_of(*log);
   run.version = traits.version.value_or(run.version);
   run.flash = traits.flash.value_or(run.flash);
@@ -121,8 +123,8 @@ TorchRun torch_run_of(const Config& config, std::int64_t vocab_size, const LogSu
     // nanoGPT asserts that this divides.
     run.accumulation_steps = std::max<std::int64_t>(1, run.accumulation_steps / run.world_size);
   }
-  check_torch_run(run);
+  torch::check_torch_run(run);
   return run;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

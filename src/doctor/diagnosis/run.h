@@ -7,22 +7,23 @@
 #include "doctor/log/summary.h"
 #include "doctor/torch/run.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 // Nothing: the log does not tell.
 struct TorchTraits {
-  std::optional<TorchVersion> version;
+  std::optional<torch::TorchVersion> version;
   std::optional<bool> flash;
   std::optional<bool> compiled;
 };
-TorchTraits torch_traits_of(const LogSummary& log);
+TorchTraits torch_traits_of(const log::LogSummary& log);
 
 // Signs of more than one training process: a launcher's command, ranks that write.
-bool shows_ddp(const LogFacts& facts);
+bool shows_ddp(const log::LogFacts& facts);
 
 // The run that the log and the config describe together. What the log shows of the run that failed
 // (an override on its command line, "compiling the model...", slow attention, a resume, DDP, an old
 // wording) wins over the config.
-TorchRun torch_run_of(const Config& config, std::int64_t vocab_size, const LogSummary* log);
+torch::TorchRun torch_run_of(const config::Config& config, std::int64_t vocab_size,
+                             const log::LogSummary* log);
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -14,7 +14,7 @@
 #include "config/source_file.h"
 #include "gpt2/spec.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 constexpr std::string_view kLogName = "log";
@@ -66,7 +66,7 @@ constexpr ShippedSetting kShipped[] = {
     {"eval_gpt2_xl.py", "batch_size", "8"},
 };
 
-bool is_named(const LogFacts& facts, std::string_view shipped) {
+bool is_named(const log::LogFacts& facts, std::string_view shipped) {
   return std::any_of(
       facts.config_files.begin(), facts.config_files.end(), [&](std::string_view path) {
         return path.ends_with(shipped) &&
@@ -74,7 +74,7 @@ bool is_named(const LogFacts& facts, std::string_view shipped) {
       });
 }
 
-bool names_shipped(const LogFacts& facts) {
+bool names_shipped(const log::LogFacts& facts) {
   return std::any_of(std::begin(kShipped), std::end(kShipped),
                      [&](const ShippedSetting& row) { return is_named(facts, row.file); });
 }
@@ -87,41 +87,43 @@ bool is_among(const std::string_view (&keys)[kCount], std::string_view key) {
 // Puts values of the log into a config, weaker sources first.
 class LogSettings {
  public:
-  explicit LogSettings(LoadedConfig& config) : config_(config) {}
+  explicit LogSettings(config::LoadedConfig& config) : config_(config) {}
 
-  void take(std::string_view key, const Value& value, std::int64_t line, bool is_weak = false);
-  void take_shipped(const LogFacts& facts);
-  void take_echo(const LogFacts& facts);
-  void take_settings(const LogFacts& facts, LogSettingSource source);
-  void take_progress(const LogFacts& facts);
+  void take(std::string_view key, const config::Value& value, std::int64_t line,
+            bool is_weak = false);
+  void take_shipped(const log::LogFacts& facts);
+  void take_echo(const log::LogFacts& facts);
+  void take_settings(const log::LogFacts& facts, log::LogSettingSource source);
+  void take_progress(const log::LogFacts& facts);
   // "batch_size = 64, compile = False": what decides memory; empty: no such key was taken.
   std::string taken() const;
 
  private:
-  LoadedConfig& config_;
+  config::LoadedConfig& config_;
   std::vector<std::string> taken_;  // keys
 };
 
 // A value that the field does not take is a misprint of the log: left out.
-void LogSettings::take(std::string_view key, const Value& value, std::int64_t line, bool is_weak) {
-  const Field* const field = find_field(key);
-  if (field == nullptr || field->source != KeySource::kNanoGpt) {
+void LogSettings::take(std::string_view key, const config::Value& value, std::int64_t line,
+                       bool is_weak) {
+  const config::Field* const field = config::find_field(key);
+  if (field == nullptr || field->source != config::KeySource::kNanoGpt) {
     if (key != "vocab_size") return;
   }
   const auto set = config_.origins.find(key);
   if (set != config_.origins.end()) {
-    if (is_weak || set->second.kind == Origin::Kind::kCommandLine) return;
+    if (is_weak || set->second.kind == config::Origin::Kind::kCommandLine) return;
   }
-  Config trial = config_.values;
+  config::Config trial = config_.values;
   try {
-    assign_field(trial, *field, value);
-    check_range(trial, *field);
-  } catch (const Fault&) {
+    config::assign_field(trial, *field, value);
+    config::check_range(trial, *field);
+  } catch (const config::Fault&) {
     return;
   }
   config_.values = std::move(trial);
-  Origin origin;
-  origin.kind = Origin::Kind::kFile;
+  config::Origin origin;
+  origin.kind = config::Origin::Kind::kFile;
   origin.file = kLogName;
   origin.line = static_cast<int>(std::min<std::int64_t>(line, 1 << 30));
   config_.origins[std::string(key)] = std::move(origin);
@@ -132,45 +134,47 @@ std::string LogSettings::taken() const {
   std::vector<std::string> shown;
   for (const std::string& key : taken_) {
     if (!decides_memory(key)) continue;
-    shown.push_back(
-        fmt::format("{} = {}", key, python_repr(field_value(config_.values, *find_field(key)))));
+    shown.push_back(fmt::format(
+        "{} = {}", key,
+        config::python_repr(config::field_value(config_.values, *config::find_field(key)))));
   }
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
-void LogSettings::take_shipped(const LogFacts& facts) {
+void LogSettings::take_shipped(const log::LogFacts& facts) {
   for (const ShippedSetting& row : kShipped) {
-    if (is_named(facts, row.file)) take(row.key, *read_literal(row.value), 0, true);
+    if (is_named(facts, row.file)) take(row.key, *config::python::read_literal(row.value), 0, true);
   }
 }
 
 // The file as nanoGPT read it, expressions and all; line by line when it cannot be read as a whole.
-void LogSettings::take_echo(const LogFacts& facts) {
-  LoadedConfig echoed;
+void LogSettings::take_echo(const log::LogFacts& facts) {
+  config::LoadedConfig echoed;
   try {
-    if (!is_utf8(facts.config_text)) throw ConfigError("not text");
-    PythonReader(echoed).read(SourceFile(std::string(kLogName), facts.config_text));
+    if (!config::is_utf8(facts.config_text)) throw ConfigError("not text");
+    config::python::PythonReader(echoed).read(
+        config::SourceFile(std::string(kLogName), facts.config_text));
   } catch (const ConfigError&) {
-    take_settings(facts, LogSettingSource::kConfigEcho);
+    take_settings(facts, log::LogSettingSource::kConfigEcho);
     return;
   }
   for (const auto& [key, origin] : echoed.origins) {
-    const Field* const field = find_field(key);
-    if (field != nullptr) take(key, field_value(echoed.values, *field), origin.line);
+    const config::Field* const field = config::find_field(key);
+    if (field != nullptr) take(key, config::field_value(echoed.values, *field), origin.line);
   }
 }
 
-void LogSettings::take_settings(const LogFacts& facts, LogSettingSource source) {
-  const bool is_weak = source == LogSettingSource::kMention;
-  for (const LogSetting& setting : facts.settings) {
+void LogSettings::take_settings(const log::LogFacts& facts, log::LogSettingSource source) {
+  const bool is_weak = source == log::LogSettingSource::kMention;
+  for (const log::LogSetting& setting : facts.settings) {
     if (setting.source != source) continue;
     if (is_weak && !is_among(kMemoryKeys, setting.key)) continue;
-    const std::optional<Value> literal = read_literal(setting.value);
-    take(setting.key, literal ? *literal : Value{setting.value}, setting.line, is_weak);
+    const std::optional<config::Value> literal = config::python::read_literal(setting.value);
+    take(setting.key, literal ? *literal : config::Value{setting.value}, setting.line, is_weak);
   }
 }
 
-void LogSettings::take_progress(const LogFacts& facts) {
+void LogSettings::take_progress(const log::LogFacts& facts) {
   if (!facts.pretrained.empty()) take("init_from", facts.pretrained, 0);
   if (facts.is_resumed) take("init_from", std::string("resume"), 0);
   if (facts.vocab_size) take("vocab_size", *facts.vocab_size, 0);
@@ -185,21 +189,23 @@ bool is_launcher_key(std::string_view key) {
 }
 
 // A command line of nanoGPT has no keys but its own.
-bool has_nanogpt_command(const LogFacts& facts) {
+bool has_nanogpt_command(const log::LogFacts& facts) {
   bool has_own = false;
-  for (const LogSetting& setting : facts.settings) {
-    if (setting.source != LogSettingSource::kCommandLine || is_launcher_key(setting.key)) continue;
-    const Field* const field = find_field(setting.key);
-    if (field == nullptr || field->source != KeySource::kNanoGpt) return false;
+  for (const log::LogSetting& setting : facts.settings) {
+    if (setting.source != log::LogSettingSource::kCommandLine || is_launcher_key(setting.key))
+      continue;
+    const config::Field* const field = config::find_field(setting.key);
+    if (field == nullptr || field->source != config::KeySource::kNanoGpt) return false;
     has_own = true;
   }
   return has_own;
 }
 
-bool is_nanogpt(const LogFacts& facts) {
+bool is_nanogpt(const log::LogFacts& facts) {
   const bool overrides =
-      std::any_of(facts.settings.begin(), facts.settings.end(), [](const LogSetting& s) {
-        return s.source == LogSettingSource::kOverride || s.source == LogSettingSource::kConfigEcho;
+      std::any_of(facts.settings.begin(), facts.settings.end(), [](const log::LogSetting& s) {
+        return s.source == log::LogSettingSource::kOverride ||
+               s.source == log::LogSettingSource::kConfigEcho;
       });
   return overrides || facts.tokens_per_iteration || facts.parameter_count ||
          facts.decayed_parameter_count || has_nanogpt_command(facts) || names_shipped(facts);
@@ -210,14 +216,16 @@ std::string as_printed(std::int64_t parameters) {
   return fmt::format("{:.2f}M", static_cast<double>(parameters) / 1e6);
 }
 
-void note_disagreements(const LogFacts& facts, const Config& config, std::vector<Note>& notes) {
-  const std::int64_t tokens = effective_batch_of(config) * config.block_size;
+void note_disagreements(const log::LogFacts& facts, const config::Config& config,
+                        std::vector<Note>& notes) {
+  const std::int64_t tokens = config::effective_batch_of(config) * config.block_size;
   if (facts.tokens_per_iteration && *facts.tokens_per_iteration != tokens) {
     notes.push_back({NoteId::kOtherTokens,
                      {with_thousands(*facts.tokens_per_iteration), with_thousands(tokens)}});
   }
-  const std::int64_t vocabulary = config.vocab_size > 0 ? config.vocab_size : kPaddedGpt2Vocabulary;
-  const std::int64_t count = make_model_spec(config, vocabulary).reported_parameter_count();
+  const std::int64_t vocabulary =
+      config.vocab_size > 0 ? config.vocab_size : config::kPaddedGpt2Vocabulary;
+  const std::int64_t count = gpt2::make_model_spec(config, vocabulary).reported_parameter_count();
   const auto& printed = facts.parameter_count;
   if (printed && (count < printed->low || count > printed->high)) {
     notes.push_back({NoteId::kOtherParameters,
@@ -227,11 +235,11 @@ void note_disagreements(const LogFacts& facts, const Config& config, std::vector
 
 // Derived values follow. The run was nanoGPT's, on a card unless it says otherwise. The shapes of
 // OpenAI's models are known to planning only. False: no run has such settings.
-bool settle(LoadedConfig& config) {
+bool settle(config::LoadedConfig& config) {
   if (config.values.device == "auto") config.values.device = "cuda";
-  const Command command = std::exchange(config.command, Command::kPlan);
+  const config::Command command = std::exchange(config.command, config::Command::kPlan);
   try {
-    resolve(config);
+    config::resolve(config);
   } catch (const ConfigError&) {
     return false;
   }
@@ -241,15 +249,15 @@ bool settle(LoadedConfig& config) {
 
 }  // namespace
 
-LogSettingsTaken take_settings_from_log(const LogSummary& log, LoadedConfig& config) {
-  const LogFacts& facts = log.facts;
-  LoadedConfig trial = config;
+LogSettingsTaken take_settings_from_log(const log::LogSummary& log, config::LoadedConfig& config) {
+  const log::LogFacts& facts = log.facts;
+  config::LoadedConfig trial = config;
   LogSettings settings(trial);
-  settings.take_settings(facts, LogSettingSource::kMention);
+  settings.take_settings(facts, log::LogSettingSource::kMention);
   settings.take_shipped(facts);
   settings.take_echo(facts);
-  settings.take_settings(facts, LogSettingSource::kCommandLine);
-  settings.take_settings(facts, LogSettingSource::kOverride);
+  settings.take_settings(facts, log::LogSettingSource::kCommandLine);
+  settings.take_settings(facts, log::LogSettingSource::kOverride);
   settings.take_progress(facts);
   const std::string taken = settings.taken();
   LogSettingsTaken result;
@@ -268,4 +276,4 @@ bool decides_memory(std::string_view key) {
   return is_among(kMemoryKeys, key) || is_among(kOtherMemoryKeys, key);
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -8,7 +8,7 @@
 #include "doctor/diagnosis/notes.h"
 #include "doctor/log/summary.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 
 // Settings that the log shows, put into `config` (values, origins) unless the command line has
 // them.
@@ -16,9 +16,9 @@ struct LogSettingsTaken {
   bool describes_run = false;  // the log shows enough of a config to go by where the user gave none
   std::vector<Note> notes;     // which were taken, and where the log speaks of another run
 };
-LogSettingsTaken take_settings_from_log(const LogSummary& log, LoadedConfig& config);
+LogSettingsTaken take_settings_from_log(const log::LogSummary& log, config::LoadedConfig& config);
 
 // PyTorch's memory depends on this key.
 bool decides_memory(std::string_view key);
 
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -4,7 +4,7 @@
 #include "doctor/diagnosis/for_test.h"
 #include "doctor/diagnosis/settings.h"
 
-namespace snug {
+namespace snug::doctor::diagnosis {
 namespace {
 
 // Everything of one note of the kind; empty: there is none.
@@ -15,12 +15,12 @@ std::string noted(const LogSettingsTaken& taken, NoteId id) {
   return "";
 }
 
-LogSettingsTaken take_from(std::string_view text, LoadedConfig& config) {
-  return take_settings_from_log(read_text(text), config);
+LogSettingsTaken take_from(std::string_view text, config::LoadedConfig& config) {
+  return take_settings_from_log(log::read_text(text), config);
 }
 
 TEST(DiagnosisSettings, EchoThenOverrides) {
-  LoadedConfig config = load_config(Command::kPlan, arguments_of(""));
+  config::LoadedConfig config = config::load_config(config::Command::kPlan, arguments_of(""));
   const LogSettingsTaken taken = take_from(
       "Overriding config with config/mine.py:\n"
       "batch_size = 12\ngradient_accumulation_steps = 5 * 8\ndtype = 'float16'\n"
@@ -41,7 +41,8 @@ TEST(DiagnosisSettings, EchoThenOverrides) {
 }
 
 TEST(DiagnosisSettings, WhatTheUserToldTheDoctorStays) {
-  LoadedConfig config = load_config(Command::kPlan, arguments_of("batch_size=8"));
+  config::LoadedConfig config =
+      config::load_config(config::Command::kPlan, arguments_of("batch_size=8"));
   const LogSettingsTaken taken =
       take_from("Overriding: batch_size = 64\nOverriding: block_size = 512\n", config);
   EXPECT_EQ(config.values.batch_size, 8);
@@ -50,7 +51,7 @@ TEST(DiagnosisSettings, WhatTheUserToldTheDoctorStays) {
 }
 
 TEST(DiagnosisSettings, PretrainedModels) {
-  LoadedConfig config = load_config(Command::kPlan, arguments_of(""));
+  config::LoadedConfig config = config::load_config(config::Command::kPlan, arguments_of(""));
   const LogSettingsTaken taken = take_from(
       "Initializing from OpenAI GPT-2 weights: gpt2-xl\nnumber of parameters: 1555.97M\n", config);
   EXPECT_TRUE(taken.describes_run);
@@ -60,14 +61,15 @@ TEST(DiagnosisSettings, PretrainedModels) {
   EXPECT_TRUE(config.values.bias);
   EXPECT_EQ(noted(taken, NoteId::kOtherParameters), "");
   // nanoGPT's own file, named on the command line only.
-  LoadedConfig named = load_config(Command::kPlan, arguments_of(""));
+  config::LoadedConfig named = config::load_config(config::Command::kPlan, arguments_of(""));
   EXPECT_TRUE(take_from("python train.py config/finetune_shakespeare.py\n", named).describes_run);
   EXPECT_EQ(named.values.n_layer, 48);
   EXPECT_EQ(named.values.batch_size, 1);
 }
 
 TEST(DiagnosisSettings, DisagreementIsSaid) {
-  LoadedConfig config = load_config(Command::kPlan, arguments_of("n_layer=6"));
+  config::LoadedConfig config =
+      config::load_config(config::Command::kPlan, arguments_of("n_layer=6"));
   const LogSettingsTaken taken =
       take_from("tokens per iteration will be: 1,000\nnumber of parameters: 123.59M\n", config);
   EXPECT_EQ(noted(taken, NoteId::kOtherTokens), "1,000 | 491,520");
@@ -75,7 +77,7 @@ TEST(DiagnosisSettings, DisagreementIsSaid) {
 }
 
 TEST(DiagnosisSettings, ImpossibleOnesAreLeftOut) {
-  LoadedConfig config = load_config(Command::kPlan, arguments_of(""));
+  config::LoadedConfig config = config::load_config(config::Command::kPlan, arguments_of(""));
   const LogSettingsTaken taken = take_from("Overriding: n_embd = 512\n", config);
   EXPECT_FALSE(taken.describes_run);
   EXPECT_EQ(config.values.n_embd, 768);
@@ -96,40 +98,42 @@ TEST(DiagnosisSettings, KeysThatDecideMemory) {
 }
 
 TEST(DiagnosisSettings, AnotherTrainersCommandIsNotNanoGpts) {
-  LoadedConfig config = load_config(Command::kPlan, arguments_of(""));
+  config::LoadedConfig config = config::load_config(config::Command::kPlan, arguments_of(""));
   EXPECT_FALSE(take_from("python run_clm.py --model_name_or_path=gpt2 --batch_size=4\n", config)
                    .describes_run);
 }
 
 TEST(DiagnosisRun, TheLogDecidesTheEra) {
-  const Config config = load_config(Command::kPlan, arguments_of("")).values;
+  const config::Config config =
+      config::load_config(config::Command::kPlan, arguments_of("")).values;
   const auto run_of = [&](std::string_view text) {
-    const LogSummary log = read_text(text);
+    const log::LogSummary log = log::read_text(text);
     return torch_run_of(config, 50304, &log);
   };
   EXPECT_TRUE(run_of("").compiled);
-  EXPECT_EQ(run_of("").version, TorchVersion::kCurrent);
+  EXPECT_EQ(run_of("").version, torch::TorchVersion::kCurrent);
   const std::string old =
       old_message("100.00 MiB", "23.68 GiB", "21.67 GiB", "85.06 MiB", "21.92 GiB", "RuntimeError");
-  EXPECT_EQ(run_of(old).version, TorchVersion::kOlder);
+  EXPECT_EQ(run_of(old).version, torch::TorchVersion::kOlder);
   EXPECT_FALSE(run_of(old).flash);
   EXPECT_FALSE(run_of(old).compiled);
   EXPECT_FALSE(
       run_of("WARNING: using slow attention. Flash Attention requires PyTorch >= 2.0\n").flash);
-  EXPECT_EQ(run_of("PyTorch version: 2.0.1\n").version, TorchVersion::kOlder);
+  EXPECT_EQ(run_of("PyTorch version: 2.0.1\n").version, torch::TorchVersion::kOlder);
   EXPECT_TRUE(run_of("Resuming training from out\n").resumed);
   EXPECT_FALSE(run_of("Overriding: compile = False\n").compiled);
   EXPECT_FALSE(run_of("using fused AdamW: False\n").fused_adam);
 }
 
 TEST(DiagnosisRun, RanksDivideTheAccumulation) {
-  const Config config = load_config(Command::kPlan, arguments_of("")).values;
-  const LogSummary log = read_text("torchrun --standalone --nproc_per_node=8 train.py\n");
-  const TorchRun run = torch_run_of(config, 50304, &log);
+  const config::Config config =
+      config::load_config(config::Command::kPlan, arguments_of("")).values;
+  const log::LogSummary log = log::read_text("torchrun --standalone --nproc_per_node=8 train.py\n");
+  const torch::TorchRun run = torch_run_of(config, 50304, &log);
   EXPECT_TRUE(run.ddp);
   EXPECT_EQ(run.world_size, 8);
   EXPECT_EQ(run.accumulation_steps, 5);
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::diagnosis

@@ -7,16 +7,16 @@
 #include "doctor/fixes/fixes.h"
 #include "gpt2/spec.h"
 
-namespace snug {
+namespace snug::doctor::fixes {
 namespace {
 
 // bitsandbytes keeps AdamW's moments in a byte per element and a float32 scale per 256 of them, of
 // tensors with at least 4096 elements.
 constexpr std::int64_t kScaledElements = 256, kFewestEightBitElements = 4096;
 
-std::int64_t eight_bit_saves(const TorchRun& run) {
+std::int64_t eight_bit_saves(const torch::TorchRun& run) {
   std::int64_t saved = 0;
-  for (const ParameterSpec& parameter : make_model_spec(run).parameters) {
+  for (const model::ParameterSpec& parameter : gpt2::make_model_spec(run).parameters) {
     const std::int64_t elements = parameter.shape.element_count();
     if (elements < kFewestEightBitElements) continue;
     saved += 2 * (4 * elements - elements - 4 * (elements / kScaledElements));
@@ -25,10 +25,10 @@ std::int64_t eight_bit_saves(const TorchRun& run) {
 }
 
 // Iteration 0 has no moments until its update.
-void keep_before_update(const TorchMemory& memory, TorchPeak& train_first) {
-  for (const TorchSection& section : memory.sections) {
-    const bool passes =
-        section.phase == TorchPhase::kForward || section.phase == TorchPhase::kBackward;
+void keep_before_update(const torch::TorchMemory& memory, torch::TorchPeak& train_first) {
+  for (const torch::TorchSection& section : memory.sections) {
+    const bool passes = section.phase == torch::TorchPhase::kForward ||
+                        section.phase == torch::TorchPhase::kBackward;
     if (!passes || section.iteration != 0) continue;
     train_first.allocated_bytes =
         std::max(train_first.allocated_bytes, section.peak_allocated_bytes);
@@ -37,30 +37,31 @@ void keep_before_update(const TorchMemory& memory, TorchPeak& train_first) {
 }
 
 // init_from = 'gpt2*' decides these, whatever the keys say.
-bool is_forced(const Config& config, std::string_view key) {
+bool is_forced(const config::Config& config, std::string_view key) {
   constexpr std::string_view kForced[] = {"n_layer", "n_head", "n_embd", "bias", "vocab_size"};
   return config.init_from.starts_with("gpt2") &&
          std::find(std::begin(kForced), std::end(kForced), key) != std::end(kForced);
 }
 
-Cost cost_of(const TorchMemory& memory, double time_ratio) {
-  const ModelSpec model = make_model_spec(memory.run);
+fit::Cost cost_of(const torch::TorchMemory& memory, double time_ratio) {
+  const model::ModelSpec model = gpt2::make_model_spec(memory.run);
   return {torch_vram(memory), time_ratio, model.parameter_count(),
           model.reported_parameter_count()};
 }
 
 }  // namespace
 
-TorchCost::TorchCost(const LoadedConfig& loaded, const TorchRun& run, const Card* card)
+TorchCost::TorchCost(const config::LoadedConfig& loaded, const torch::TorchRun& run,
+                     const fit::Card* card)
     : loaded_(loaded),
       run_(run),
       time_(card),
-      memory_(torch_memory(run)),
+      memory_(torch::torch_memory(run)),
       seconds_now_(time_.seconds_per_token(memory_)),
       now_(cost_of(memory_, 1)) {}
 
-TorchRun TorchCost::run_after(const Config& after) const {
-  TorchRun run = torch_run(after, run_.vocab_size);
+torch::TorchRun TorchCost::run_after(const config::Config& after) const {
+  torch::TorchRun run = torch::torch_run(after, run_.vocab_size);
   run.accumulation_steps = std::max<std::int64_t>(1, run.accumulation_steps / run_.world_size);
   run.world_size = run_.world_size;
   run.ddp = run_.ddp;
@@ -70,31 +71,32 @@ TorchRun TorchCost::run_after(const Config& after) const {
   run.version = run_.version;
   run.multiprocessors = run_.multiprocessors;
   run.cublas_workspace_bytes = run_.cublas_workspace_bytes;
+  run.context = run_.context;
   return run;
 }
 
-Cost TorchCost::cost(const Config& after) const {
-  const TorchMemory memory = torch_memory(run_after(after));
+fit::Cost TorchCost::cost(const config::Config& after) const {
+  const torch::TorchMemory memory = torch::torch_memory(run_after(after));
   const bool is_compiled_otherwise = memory.run.compiled != run_.compiled;
   return cost_of(memory, is_compiled_otherwise ? kCompiledTime
                                                : time_.seconds_per_token(memory) / seconds_now_);
 }
 
-std::vector<Change> TorchCost::changes(const Config& after) const {
-  std::vector<Change> changed;
-  for (const Field& field : all_fields()) {
-    if (field.source != KeySource::kNanoGpt && !loaded_.is_set(field.key)) continue;
+std::vector<config::Change> TorchCost::changes(const config::Config& after) const {
+  std::vector<config::Change> changed;
+  for (const config::Field& field : config::all_fields()) {
+    if (field.source != config::KeySource::kNanoGpt && !loaded_.is_set(field.key)) continue;
     if (is_forced(after, field.key)) continue;
-    std::string before = python_repr(field_value(loaded_.values, field));
-    std::string value = python_repr(field_value(after, field));
+    std::string before = config::python_repr(config::field_value(loaded_.values, field));
+    std::string value = config::python_repr(config::field_value(after, field));
     if (before == value) continue;
     changed.push_back({std::string(field.key), std::move(before), std::move(value)});
   }
   return changed;
 }
 
-bool TorchCost::needs_edit(const Config& after) const {
-  const Config& before = loaded_.values;
+bool TorchCost::needs_edit(const config::Config& after) const {
+  const config::Config& before = loaded_.values;
   const bool evaluates_apart = after.eval_batch_size != after.batch_size &&
                                after.eval_batch_size != before.eval_batch_size &&
                                !loaded_.is_set("eval_batch_size");
@@ -104,14 +106,14 @@ bool TorchCost::needs_edit(const Config& after) const {
   return evaluates_apart || checkpoints;
 }
 
-Preference TorchCost::preference(const Fix& fix) const {
+fit::Preference TorchCost::preference(const fit::Fix& fix) const {
   return {fix.same_result() ? 0 : 1, static_cast<double>(fix.kind), -fix.config.batch_size};
 }
 
-Cost TorchCost::with_eight_bit_moments() const {
+fit::Cost TorchCost::with_eight_bit_moments() const {
   const std::int64_t saved = eight_bit_saves(run_);
-  TorchMemory memory = memory_;
-  for (TorchPeak* peak : {&memory.train_first, &memory.train, &memory.evaluate_later}) {
+  torch::TorchMemory memory = memory_;
+  for (torch::TorchPeak* peak : {&memory.train_first, &memory.train, &memory.evaluate_later}) {
     peak->allocated_bytes -= saved;
     peak->reserved_bytes -= saved;
   }
@@ -124,7 +126,7 @@ Cost TorchCost::with_eight_bit_moments() const {
   return cost_of(memory, 1);
 }
 
-Cost TorchCost::without_card(double time_ratio) const {
+fit::Cost TorchCost::without_card(double time_ratio) const {
   return {{}, time_ratio, now_.parameters, now_.reported_parameters};
 }
 
@@ -132,4 +134,4 @@ double TorchCost::processor_time_ratio() const {
   return processor_seconds_per_token(run_) / seconds_now_;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::fixes

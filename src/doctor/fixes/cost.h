@@ -5,39 +5,39 @@
 #include "doctor/torch/memory.h"
 #include "fit/cost_model.h"
 
-namespace snug {
+namespace snug::doctor::fixes {
 
-class TorchCost final : public CostModel {
+class TorchCost final : public fit::CostModel {
  public:
   // `loaded` and `card` (null: not known) must outlive it. `run` is the run of the resolved
   // `loaded`, compiled as it says, with what a log adds.
-  TorchCost(const LoadedConfig& loaded, const TorchRun& run, const Card* card);
+  TorchCost(const config::LoadedConfig& loaded, const torch::TorchRun& run, const fit::Card* card);
 
-  const Cost& now() const override { return now_; }
-  Cost cost(const Config& after) const override;
+  const fit::Cost& now() const override { return now_; }
+  fit::Cost cost(const config::Config& after) const override;
   // nanoGPT's keys, and others that the user set.
-  std::vector<Change> changes(const Config& after) const override;
+  std::vector<config::Change> changes(const config::Config& after) const override;
   // Where these keys do not make all of the change.
-  bool needs_edit(const Config& after) const override;
+  bool needs_edit(const config::Config& after) const override;
   // What keeps the result first, then by kind, then the larger batch.
-  Preference preference(const Fix& fix) const override;
+  fit::Preference preference(const fit::Fix& fix) const override;
 
   // The run that the config makes in the place of the one that is: what no key decides stays.
-  TorchRun run_after(const Config& after) const;
+  torch::TorchRun run_after(const config::Config& after) const;
 
   // With AdamW's moments in one byte each, which takes an edit.
-  Cost with_eight_bit_moments() const;
+  fit::Cost with_eight_bit_moments() const;
   // What changes nothing in PyTorch's memory: the environment, or no card at all.
-  Cost without_card(double time_ratio = 1) const;
+  fit::Cost without_card(double time_ratio = 1) const;
   double processor_time_ratio() const;
 
  private:
-  const LoadedConfig& loaded_;
-  const TorchRun run_;
+  const config::LoadedConfig& loaded_;
+  const torch::TorchRun run_;
   const TorchTime time_;
-  const TorchMemory memory_;
+  const torch::TorchMemory memory_;
   const double seconds_now_;
-  const Cost now_;
+  const fit::Cost now_;
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::fixes

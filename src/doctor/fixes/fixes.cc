@@ -7,7 +7,7 @@
 #include "doctor/fixes/cost.h"
 #include "fit/search.h"
 
-namespace snug {
+namespace snug::doctor::fixes {
 namespace {
 
 // How far down the list of splits goes after the first that fits: safer, and safer still.
@@ -18,41 +18,41 @@ constexpr std::int64_t kEightBitShare = 10;
 
 // What the candidates are made from: the run as it is, and the maker that prices changes of it.
 struct Question {
-  const LoadedConfig& loaded;
-  const TorchRun& run;
+  const config::LoadedConfig& loaded;
+  const torch::TorchRun& run;
   const TorchCost& model;
-  const FixMaker& maker;
-  const Card* card;
+  const fit::FixMaker& maker;
+  const fit::Card* card;
 
-  const Config& now() const { return loaded.values; }
+  const config::Config& now() const { return loaded.values; }
 };
 
 // Evaluation follows, unless the user's file has a key for it: then it is at most that.
-void set_batch(const LoadedConfig& loaded, std::int64_t batch, Config& config) {
+void set_batch(const config::LoadedConfig& loaded, std::int64_t batch, config::Config& config) {
   config.eval_batch_size =
       loaded.is_set("eval_batch_size") ? std::min(loaded.values.eval_batch_size, batch) : batch;
   config.batch_size = batch;
 }
 
-Fix split_to(const Question& q, Config after, std::int64_t batch) {
-  const std::int64_t steps = effective_batch_of(after) / batch;
+fit::Fix split_to(const Question& q, config::Config after, std::int64_t batch) {
+  const std::int64_t steps = config::effective_batch_of(after) / batch;
   set_batch(q.loaded, batch, after);
   after.gradient_accumulation_steps = steps;
-  return q.maker.make(FixKind::kSplit, Effect::kSame, after);
+  return q.maker.make(fit::FixKind::kSplit, fit::Effect::kSame, after);
 }
 
 // nanoGPT asserts that the processes divide the accumulation.
 bool is_possible_split(const Question& q, std::int64_t batch) {
-  const std::int64_t steps = effective_batch_of(q.now()) / batch;
-  const Field& field = field_of(&Config::gradient_accumulation_steps);
+  const std::int64_t steps = config::effective_batch_of(q.now()) / batch;
+  const config::Field& field = config::field_of(&config::Config::gradient_accumulation_steps);
   return batch < q.now().batch_size && steps % q.run.world_size == 0 &&
          field.limit.allows(static_cast<double>(steps));
 }
 
 // Every smaller batch that divides the effective one, down to two after the first that fits.
-std::vector<Fix> splits(const Question& q) {
-  const std::vector<std::int64_t> sizes = divisors(effective_batch_of(q.now()));
-  std::vector<Fix> fixes;
+std::vector<fit::Fix> splits(const Question& q) {
+  const std::vector<std::int64_t> sizes = fit::divisors(config::effective_batch_of(q.now()));
+  std::vector<fit::Fix> fixes;
   int fitting = 0;
   for (auto size = sizes.rbegin(); size != sizes.rend() && fitting <= kSaferSplits; ++size) {
     if (!is_possible_split(q, *size)) continue;
@@ -62,59 +62,61 @@ std::vector<Fix> splits(const Question& q) {
   return fixes;
 }
 
-Config with_checkpoints(const LoadedConfig& loaded) {
-  Config after = loaded.values;
+config::Config with_checkpoints(const config::LoadedConfig& loaded) {
+  config::Config after = loaded.values;
   after.checkpoint_blocks = after.n_layer;
   if (loaded.is_set("grad_checkpoint")) after.grad_checkpoint = true;
   return after;
 }
 
 // The same sequences per update, with less memory of them at once.
-void add_same_training(std::vector<Fix>& fixes, const Question& q) {
+void add_same_training(std::vector<fit::Fix>& fixes, const Question& q) {
   if (q.run.eval_batch_size > 1) {
-    Config after = q.now();
+    config::Config after = q.now();
     after.eval_batch_size = std::max<std::int64_t>(1, q.run.eval_batch_size / 4);
-    fixes.push_back(q.maker.make(FixKind::kEvalBatch, Effect::kSame, after));
+    fixes.push_back(q.maker.make(fit::FixKind::kEvalBatch, fit::Effect::kSame, after));
   }
   if (q.run.checkpoint_blocks < q.run.n_layer) {
-    fixes.push_back(q.maker.make(FixKind::kCheckpoint, Effect::kSame, with_checkpoints(q.loaded)));
+    fixes.push_back(
+        q.maker.make(fit::FixKind::kCheckpoint, fit::Effect::kSame, with_checkpoints(q.loaded)));
   }
   if (!q.run.compiled && q.run.flash) {  // both came with PyTorch 2.0
-    Config after = q.now();
+    config::Config after = q.now();
     after.compile = true;
-    fixes.push_back(q.maker.make(FixKind::kCompileOn, Effect::kReordered, after));
+    fixes.push_back(q.maker.make(fit::FixKind::kCompileOn, fit::Effect::kReordered, after));
   }
 }
 
-void add_coarser(std::vector<Fix>& fixes, const Question& q) {
+void add_coarser(std::vector<fit::Fix>& fixes, const Question& q) {
   if (q.run.compute == DType::kF32) {
-    Config after = q.now();
+    config::Config after = q.now();
     const bool has_bfloat16 = q.card == nullptr || q.card->bf16_tflops > 0;
     after.dtype = name_of(has_bfloat16 ? DType::kBF16 : DType::kF16);
-    fixes.push_back(q.maker.make(FixKind::kDtype16, Effect::kRounding, after));
+    fixes.push_back(q.maker.make(fit::FixKind::kDtype16, fit::Effect::kRounding, after));
   }
-  Fix eight_bit = q.maker.make(FixKind::kEightBitAdam, Effect::kRounding, q.now(),
-                               q.model.with_eight_bit_moments());
+  fit::Fix eight_bit = q.maker.make(fit::FixKind::kEightBitAdam, fit::Effect::kRounding, q.now(),
+                                    q.model.with_eight_bit_moments());
   eight_bit.needs_edit = true;
   if (eight_bit.saved_bytes * kEightBitShare >= eight_bit.need.high_bytes) {
     fixes.push_back(std::move(eight_bit));
   }
 }
 
-void add_fewer_sequences(std::vector<Fix>& fixes, const Question& q) {
-  Config after = q.now();
+void add_fewer_sequences(std::vector<fit::Fix>& fixes, const Question& q) {
+  config::Config after = q.now();
   if (after.batch_size == 1) return;
   set_batch(q.loaded, after.batch_size / 2, after);
-  if (after.effective_batch > 0) after.effective_batch = effective_batch_of(after);
-  fixes.push_back(q.maker.make(FixKind::kFewerSequences, Effect::kFewerSequences, after));
+  if (after.effective_batch > 0) after.effective_batch = config::effective_batch_of(after);
+  fixes.push_back(q.maker.make(fit::FixKind::kFewerSequences, fit::Effect::kFewerSequences, after));
 }
 
 // The largest of the sizes that fits, else half of what it is; sizes fall, and memory with them.
 template <typename Resize>
-void add_smaller(std::vector<Fix>& fixes, const Question& q, FixKind kind, Effect effect,
-                 const std::vector<std::int64_t>& sizes, std::int64_t half, const Resize& resize) {
+void add_smaller(std::vector<fit::Fix>& fixes, const Question& q, fit::FixKind kind,
+                 fit::Effect effect, const std::vector<std::int64_t>& sizes, std::int64_t half,
+                 const Resize& resize) {
   const auto resized = [&](std::int64_t size) {
-    Config after = q.now();
+    config::Config after = q.now();
     resize(size, after);
     return q.maker.make(kind, effect, after);
   };
@@ -127,15 +129,15 @@ void add_smaller(std::vector<Fix>& fixes, const Question& q, FixKind kind, Effec
   if (size >= 1) fixes.push_back(resized(size));
 }
 
-void add_shorter_context(std::vector<Fix>& fixes, const Question& q) {
+void add_shorter_context(std::vector<fit::Fix>& fixes, const Question& q) {
   const std::int64_t half = q.now().block_size / 2;
   std::vector<std::int64_t> sizes;
   for (std::int64_t size = half; size >= kShortestContext; size /= 2) sizes.push_back(size);
-  const auto shorten = [](std::int64_t size, Config& after) {
+  const auto shorten = [](std::int64_t size, config::Config& after) {
     after.block_size = size;
     after.eval_block_size = std::min(after.eval_block_size, size);
   };
-  add_smaller(fixes, q, FixKind::kShorterContext, Effect::kShorterContext, sizes,
+  add_smaller(fixes, q, fit::FixKind::kShorterContext, fit::Effect::kShorterContext, sizes,
               half >= kShortestContext ? half : 0, shorten);
 }
 
@@ -146,32 +148,35 @@ std::vector<std::int64_t> sizes_below(std::int64_t size) {
   return sizes;
 }
 
-void add_smaller_models(std::vector<Fix>& fixes, const Question& q) {
-  const Config& now = q.now();
-  add_smaller(fixes, q, FixKind::kFewerLayers, Effect::kSmallerModel, sizes_below(now.n_layer),
-              now.n_layer / 2, [](std::int64_t layers, Config& after) {
+void add_smaller_models(std::vector<fit::Fix>& fixes, const Question& q) {
+  const config::Config& now = q.now();
+  add_smaller(fixes, q, fit::FixKind::kFewerLayers, fit::Effect::kSmallerModel,
+              sizes_below(now.n_layer), now.n_layer / 2,
+              [](std::int64_t layers, config::Config& after) {
                 after.n_layer = layers;
                 after.checkpoint_blocks = std::min(after.checkpoint_blocks, layers);
               });
   const std::int64_t width = now.n_embd / now.n_head;
-  add_smaller(fixes, q, FixKind::kNarrower, Effect::kSmallerModel, sizes_below(now.n_head),
-              now.n_head / 2, [width](std::int64_t heads, Config& after) {
+  add_smaller(fixes, q, fit::FixKind::kNarrower, fit::Effect::kSmallerModel,
+              sizes_below(now.n_head), now.n_head / 2,
+              [width](std::int64_t heads, config::Config& after) {
                 after.n_head = heads;
                 after.n_embd = heads * width;
               });
 }
 
 // The largest of OpenAI's smaller models that fits, else the next smaller one.
-void add_smaller_pretrained(std::vector<Fix>& fixes, const Question& q) {
-  std::vector<Fix> smaller;
+void add_smaller_pretrained(std::vector<fit::Fix>& fixes, const Question& q) {
+  std::vector<fit::Fix> smaller;
   for (const char* const model : {"gpt2-large", "gpt2-medium", "gpt2"}) {
-    LoadedConfig loaded = q.loaded;
+    config::LoadedConfig loaded = q.loaded;
     loaded.values.init_from = model;
-    resolve(loaded);
-    Config& after = loaded.values;
+    config::resolve(loaded);
+    config::Config& after = loaded.values;
     if (after.n_embd >= q.now().n_embd) continue;
     after.checkpoint_blocks = std::min(q.now().checkpoint_blocks, after.n_layer);
-    smaller.push_back(q.maker.make(FixKind::kSmallerPretrained, Effect::kSmallerModel, after));
+    smaller.push_back(
+        q.maker.make(fit::FixKind::kSmallerPretrained, fit::Effect::kSmallerModel, after));
     if (smaller.back().fits) break;
   }
   if (smaller.empty()) return;
@@ -179,38 +184,40 @@ void add_smaller_pretrained(std::vector<Fix>& fixes, const Question& q) {
 }
 
 // What the cause itself asks for comes before what merely makes the run smaller.
-void add_asked_for(std::vector<Fix>& fixes, const Question& q, Cause cause) {
-  const auto add = [&](FixKind kind) {
-    fixes.push_back(q.maker.make(kind, Effect::kSame, q.now(), q.model.without_card()));
+void add_asked_for(std::vector<fit::Fix>& fixes, const Question& q, diagnosis::Cause cause) {
+  const auto add = [&](fit::FixKind kind) {
+    fixes.push_back(q.maker.make(kind, fit::Effect::kSame, q.now(), q.model.without_card()));
     fixes.back().asked_for = true;
   };
-  if (cause == Cause::kFragmentation) add(FixKind::kAllocator);
-  if (cause == Cause::kCoTenant || cause == Cause::kFreeExceedsRequest) add(FixKind::kFreeOthers);
+  if (cause == diagnosis::Cause::kFragmentation) add(fit::FixKind::kAllocator);
+  if (cause == diagnosis::Cause::kCoTenant || cause == diagnosis::Cause::kFreeExceedsRequest)
+    add(fit::FixKind::kFreeOthers);
 }
 
-Fix on_processor(const Question& q) {
-  Config after = q.now();
+fit::Fix on_processor(const Question& q) {
+  config::Config after = q.now();
   after.device = "cpu";
-  return q.maker.make(FixKind::kOnProcessor, Effect::kSame, after,
+  return q.maker.make(fit::FixKind::kOnProcessor, fit::Effect::kSame, after,
                       q.model.without_card(q.model.processor_time_ratio()));
 }
 
 // The largest split whose upper end is within the limit.
-std::optional<Fix> largest_within(const std::vector<Fix>& splits, std::int64_t limit_bytes) {
-  for (const Fix& fix : splits) {
+std::optional<fit::Fix> largest_within(const std::vector<fit::Fix>& splits,
+                                       std::int64_t limit_bytes) {
+  for (const fit::Fix& fix : splits) {
     if (fix.need.high_bytes <= limit_bytes) return fix;
   }
   return std::nullopt;
 }
 
 // With every block checkpointed, and as few sequences at once as the processes allow.
-Fix smallest_split(const Question& q) {
+fit::Fix smallest_split(const Question& q) {
   return split_to(q, with_checkpoints(q.loaded), is_possible_split(q, 1) ? 1 : q.now().batch_size);
 }
 
 }  // namespace
 
-ByteRange torch_vram(const TorchMemory& memory) {
+ByteRange torch_vram(const torch::TorchMemory& memory) {
   const std::int64_t low = std::max(memory.train_range.low_bytes, memory.evaluate_range.low_bytes);
   const std::int64_t high =
       std::max({memory.train_range.high_bytes, memory.evaluate_range.high_bytes,
@@ -218,15 +225,16 @@ ByteRange torch_vram(const TorchMemory& memory) {
   return {low + memory.context_range.low_bytes, high + memory.context_range.high_bytes};
 }
 
-Fixes torch_fixes(const LoadedConfig& loaded, const TorchRun& run, std::int64_t card_bytes,
-                  const Card* card, const Diagnosis* diagnosis) {
+fit::Fixes torch_fixes(const config::LoadedConfig& loaded, const torch::TorchRun& run,
+                       std::int64_t card_bytes, const fit::Card* card,
+                       const diagnosis::Diagnosis* diagnosis) {
   const TorchCost model(loaded, run, card);
-  const FixMaker maker(model, loaded, card_bytes);
+  const fit::FixMaker maker(model, loaded, card_bytes);
   const Question q{loaded, run, model, maker, card};
-  Fixes fixes;
+  fit::Fixes fixes;
   fixes.before = loaded.values;
   fixes.fits_as_is = maker.fits_now();
-  const std::vector<Fix> of_batch = splits(q);
+  const std::vector<fit::Fix> of_batch = splits(q);
   fixes.ranked = of_batch;
   add_same_training(fixes.ranked, q);
   add_coarser(fixes.ranked, q);
@@ -237,7 +245,7 @@ Fixes torch_fixes(const LoadedConfig& loaded, const TorchRun& run, std::int64_t 
   if (start == "scratch") add_smaller_models(fixes.ranked, q);
   if (start.starts_with("gpt2")) add_smaller_pretrained(fixes.ranked, q);
   if (diagnosis != nullptr) add_asked_for(fixes.ranked, q, diagnosis->cause);
-  rank_fixes(fixes.ranked, model);
+  fit::rank_fixes(fixes.ranked, model);
   fixes.ranked.push_back(on_processor(q));
   if (fixes.fits_as_is || card_bytes == 0) return fixes;
   fixes.chosen = largest_within(of_batch, card_bytes);
@@ -248,4 +256,4 @@ Fixes torch_fixes(const LoadedConfig& loaded, const TorchRun& run, std::int64_t 
   return fixes;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::fixes

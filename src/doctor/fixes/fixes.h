@@ -8,10 +8,10 @@
 #include "doctor/torch/memory.h"
 #include "fit/fix.h"
 
-namespace snug {
+namespace snug::doctor::fixes {
 
 // What the run needs of a card: the worst peak as reserved, with the context's range on top.
-ByteRange torch_vram(const TorchMemory& memory);
+ByteRange torch_vram(const torch::TorchMemory& memory);
 
 // `run` is the run of the resolved `config`, compiled as it says. `card_bytes`: what the card can
 // give to one process, context included; 0: not known, then nothing is said to fit. `card` and
@@ -20,7 +20,8 @@ ByteRange torch_vram(const TorchMemory& memory);
 //   `safest` if that fits; nothing when it fits as it is.
 // - `safest`: the largest split within half of what the card has; else, if that fits, the smallest
 //   need there is: one sequence at a time with every block checkpointed, which takes an edit.
-Fixes torch_fixes(const LoadedConfig& config, const TorchRun& run, std::int64_t card_bytes,
-                  const Card* card, const Diagnosis* diagnosis);
+fit::Fixes torch_fixes(const config::LoadedConfig& config, const torch::TorchRun& run,
+                       std::int64_t card_bytes, const fit::Card* card,
+                       const diagnosis::Diagnosis* diagnosis);
 
-}  // namespace snug
+}  // namespace snug::doctor::fixes

@@ -8,17 +8,17 @@
 #include "doctor/diagnosis/for_test.h"
 #include "doctor/fixes/cost.h"
 
-namespace snug {
+namespace snug::doctor::fixes {
 namespace {
 
 // A question to torch_fixes() and its answer.
 struct Asked {
-  LoadedConfig config;
-  TorchRun run;
-  Fixes fixes;
+  config::LoadedConfig config;
+  torch::TorchRun run;
+  fit::Fixes fixes;
 
   // What a fix's config is modelled as.
-  TorchRun run_of(const Fix& fix) const {
+  torch::TorchRun run_of(const fit::Fix& fix) const {
     return TorchCost(config, run, nullptr).run_after(fix.config);
   }
 };
@@ -26,19 +26,20 @@ struct Asked {
 Asked ask(std::string_view settings, std::string_view card_name = "rtx3060",
           std::string_view log_text = "") {
   Asked asked;
-  asked.config = load_config(Command::kPlan, arguments_of(settings));
-  const LogSummary log = read_text(log_text);
-  const std::int64_t vocabulary =
-      asked.config.values.vocab_size > 0 ? asked.config.values.vocab_size : kPaddedGpt2Vocabulary;
-  asked.run = torch_run_of(asked.config.values, vocabulary, &log);
-  const Card* const card = card_name.empty() ? nullptr : &card_named(card_name);
+  asked.config = config::load_config(config::Command::kPlan, diagnosis::arguments_of(settings));
+  const log::LogSummary log = log::read_text(log_text);
+  const std::int64_t vocabulary = asked.config.values.vocab_size > 0
+                                      ? asked.config.values.vocab_size
+                                      : config::kPaddedGpt2Vocabulary;
+  asked.run = diagnosis::torch_run_of(asked.config.values, vocabulary, &log);
+  const fit::Card* const card = card_name.empty() ? nullptr : &fit::card_named(card_name);
   const std::int64_t bytes = card == nullptr ? 0 : card->reported_mib * kMiB;
   asked.fixes = torch_fixes(asked.config, asked.run, bytes, card, nullptr);
   return asked;
 }
 
-const Fix* find_fix(const Fixes& fixes, FixKind kind) {
-  for (const Fix& fix : fixes.ranked) {
+const fit::Fix* find_fix(const fit::Fixes& fixes, fit::FixKind kind) {
+  for (const fit::Fix& fix : fixes.ranked) {
     if (fix.kind == kind) return &fix;
   }
   return nullptr;
@@ -57,13 +58,15 @@ constexpr std::string_view kQuestions[] = {
 TEST(TorchFixes, ChangesHaveTheValuesOfTheConfig) {
   for (const std::string_view question : kQuestions) {
     const Asked asked = ask(question);
-    const nlohmann::json before = nlohmann::json::parse(config_to_json(asked.config.values));
-    for (const Fix& fix : asked.fixes.ranked) {
-      SCOPED_TRACE(fmt::format("{}: {}", question, name_of(fix.kind)));
-      const nlohmann::json after = nlohmann::json::parse(config_to_json(fix.config));
-      for (const Change& change : fix.changes) {
-        const Field& field = *find_field(change.key);
-        EXPECT_EQ(change.after, python_repr(field_value(fix.config, field))) << change.key;
+    const nlohmann::json before =
+        nlohmann::json::parse(config::config_to_json(asked.config.values));
+    for (const fit::Fix& fix : asked.fixes.ranked) {
+      SCOPED_TRACE(fmt::format("{}: {}", question, fit::name_of(fix.kind)));
+      const nlohmann::json after = nlohmann::json::parse(config::config_to_json(fix.config));
+      for (const config::Change& change : fix.changes) {
+        const config::Field& field = *config::find_field(change.key);
+        EXPECT_EQ(change.after, config::python_repr(config::field_value(fix.config, field)))
+            << change.key;
         EXPECT_NE(after[change.key], before[change.key]) << change.key;
       }
       EXPECT_EQ(fix.effective_batch,
@@ -78,20 +81,21 @@ TEST(TorchFixes, ChangesHaveTheValuesOfTheConfig) {
 TEST(TorchFixes, ConfigAndKeysMakeTheRunOfTheFix) {
   for (const std::string_view question : kQuestions) {
     const Asked asked = ask(question);
-    for (const Fix& fix : asked.fixes.ranked) {
-      SCOPED_TRACE(fmt::format("{}: {}", question, name_of(fix.kind)));
-      if (fix.need.high_bytes == 0 || fix.kind == FixKind::kEightBitAdam) continue;
+    for (const fit::Fix& fix : asked.fixes.ranked) {
+      SCOPED_TRACE(fmt::format("{}: {}", question, fit::name_of(fix.kind)));
+      if (fix.need.high_bytes == 0 || fix.kind == fit::FixKind::kEightBitAdam) continue;
       const std::int64_t vocabulary = asked.run.vocab_size;
-      const auto vram_of = [&](const Config& config) {
-        return torch_vram(torch_memory(torch_run(config, vocabulary))).high_bytes;
+      const auto vram_of = [&](const config::Config& config) {
+        return torch_vram(torch::torch_memory(torch::torch_run(config, vocabulary))).high_bytes;
       };
       EXPECT_EQ(vram_of(fix.config), fix.need.high_bytes);
       if (fix.needs_edit) continue;
-      std::vector<std::string> arguments = arguments_of(question);
-      for (const Change& change : fix.changes) {
+      std::vector<std::string> arguments = diagnosis::arguments_of(question);
+      for (const config::Change& change : fix.changes) {
         arguments.push_back(fmt::format("--{}={}", change.key, change.after));
       }
-      EXPECT_EQ(vram_of(load_config(Command::kPlan, arguments).values), fix.need.high_bytes)
+      EXPECT_EQ(vram_of(config::load_config(config::Command::kPlan, arguments).values),
+                fix.need.high_bytes)
           << fmt::format("{}", fmt::join(arguments, " "));
     }
   }
@@ -99,20 +103,20 @@ TEST(TorchFixes, ConfigAndKeysMakeTheRunOfTheFix) {
 
 TEST(TorchFixes, AnEditIsCarriedByConfigAndRun) {
   const Asked asked = ask("batch_size=64 gradient_accumulation_steps=8");
-  const Fix* const evaluation = find_fix(asked.fixes, FixKind::kEvalBatch);
+  const fit::Fix* const evaluation = find_fix(asked.fixes, fit::FixKind::kEvalBatch);
   ASSERT_NE(evaluation, nullptr);
   EXPECT_TRUE(evaluation->needs_edit);
   EXPECT_TRUE(evaluation->changes.empty());
   EXPECT_EQ(evaluation->config.eval_batch_size, 16);
   EXPECT_EQ(asked.run_of(*evaluation).eval_batch_size, 16);
-  const Fix* const checkpoint = find_fix(asked.fixes, FixKind::kCheckpoint);
+  const fit::Fix* const checkpoint = find_fix(asked.fixes, fit::FixKind::kCheckpoint);
   ASSERT_NE(checkpoint, nullptr);
   EXPECT_TRUE(checkpoint->needs_edit);
   EXPECT_EQ(checkpoint->config.checkpoint_blocks, 12);
   EXPECT_EQ(asked.run_of(*checkpoint).checkpoint_blocks, 12);
   // Where the user's copy of nanoGPT has the key, it is set.
   const Asked forked = ask("batch_size=64 eval_batch_size=8 gradient_accumulation_steps=8");
-  const Fix* const keyed = find_fix(forked.fixes, FixKind::kEvalBatch);
+  const fit::Fix* const keyed = find_fix(forked.fixes, fit::FixKind::kEvalBatch);
   ASSERT_NE(keyed, nullptr);
   EXPECT_FALSE(keyed->needs_edit);
   ASSERT_EQ(keyed->changes.size(), 1U);
@@ -121,7 +125,7 @@ TEST(TorchFixes, AnEditIsCarriedByConfigAndRun) {
 
 TEST(TorchFixes, FewerSequencesAreTheNewEffectiveBatch) {
   const Asked asked = ask("batch_size=64 effective_batch=512");
-  const Fix* const fewer = find_fix(asked.fixes, FixKind::kFewerSequences);
+  const fit::Fix* const fewer = find_fix(asked.fixes, fit::FixKind::kFewerSequences);
   ASSERT_NE(fewer, nullptr);
   EXPECT_EQ(fewer->effective_batch, 256);
   EXPECT_EQ(fewer->config.effective_batch, 256);
@@ -134,8 +138,8 @@ TEST(TorchFixes, SplitsDivideAmongTheProcesses) {
                           "torchrun --standalone --nproc_per_node=8 train.py\n");
   ASSERT_EQ(asked.run.world_size, 8);
   int count = 0;
-  for (const Fix& fix : asked.fixes.ranked) {
-    if (fix.kind != FixKind::kSplit) continue;
+  for (const fit::Fix& fix : asked.fixes.ranked) {
+    if (fix.kind != fit::FixKind::kSplit) continue;
     ++count;
     const std::int64_t steps = fix.config.gradient_accumulation_steps;
     EXPECT_EQ(steps % 8, 0) << fix.config.batch_size;
@@ -150,14 +154,15 @@ TEST(TorchFixes, HalfPrecisionIsOneThatTheCardHas) {
       {"t4", "float16"}, {"v100-16gb", "float16"}, {"rtx3060", "bfloat16"}, {"", "bfloat16"}};
   for (const auto& [card, dtype] : kCards) {
     const Asked asked = ask("batch_size=16 dtype=float32", card);
-    const Fix* const fix = find_fix(asked.fixes, FixKind::kDtype16);
+    const fit::Fix* const fix = find_fix(asked.fixes, fit::FixKind::kDtype16);
     ASSERT_NE(fix, nullptr) << card;
     EXPECT_EQ(fix->config.dtype, dtype) << card;
     EXPECT_LT(fix->time_ratio, 0.75) << card;
   }
   // Eight times as many operations per second on a T4's tensor cores, twice as many on a 3060's.
   const auto ratio = [](std::string_view card) {
-    return find_fix(ask("batch_size=16 dtype=float32", card).fixes, FixKind::kDtype16)->time_ratio;
+    return find_fix(ask("batch_size=16 dtype=float32", card).fixes, fit::FixKind::kDtype16)
+        ->time_ratio;
   };
   EXPECT_LT(ratio("t4"), ratio("rtx3060") - 0.1);
 }
@@ -168,25 +173,25 @@ TEST(TorchFixes, CheckpointingTakesAForwardPass) {
   const double again = 12 * (24 * 768.0 * 768 + 4 * 768.0 * 1024);
   for (const char* card : {"rtx3060", "a100-80gb"}) {
     const Asked asked = ask("batch_size=16 compile=False", card);
-    const double ratio = find_fix(asked.fixes, FixKind::kCheckpoint)->time_ratio;
+    const double ratio = find_fix(asked.fixes, fit::FixKind::kCheckpoint)->time_ratio;
     EXPECT_NEAR(ratio, 1 + again / flops, 0.08) << card;
   }
 }
 
 TEST(TorchFixes, CompilingNeedsPyTorch2) {
   const std::string_view settings = "batch_size=16 compile=False";
-  EXPECT_NE(find_fix(ask(settings).fixes, FixKind::kCompileOn), nullptr);
+  EXPECT_NE(find_fix(ask(settings).fixes, fit::FixKind::kCompileOn), nullptr);
   const Asked old = ask(settings, "rtx3060", "PyTorch version: 1.13.1\n");
   ASSERT_FALSE(old.run.flash);
-  EXPECT_EQ(find_fix(old.fixes, FixKind::kCompileOn), nullptr);
+  EXPECT_EQ(find_fix(old.fixes, fit::FixKind::kCompileOn), nullptr);
 }
 
 TEST(TorchFixes, SmallerSplitsTakeLonger) {
   const Asked asked = ask("batch_size=64 gradient_accumulation_steps=8 compile=False");
   double last = 1;
   for (std::int64_t batch = 32; batch >= 1; batch /= 2) {
-    for (const Fix& fix : asked.fixes.ranked) {
-      if (fix.kind != FixKind::kSplit || fix.config.batch_size != batch) continue;
+    for (const fit::Fix& fix : asked.fixes.ranked) {
+      if (fix.kind != fit::FixKind::kSplit || fix.config.batch_size != batch) continue;
       EXPECT_GE(fix.time_ratio, last) << batch;
       last = fix.time_ratio;
     }
@@ -197,35 +202,36 @@ TEST(TorchFixes, SmallerSplitsTakeLonger) {
 
 TEST(TorchFixes, ASmallerModelFitsOrIsHalf) {
   const Asked fits = ask("batch_size=8 compile=False");
-  EXPECT_TRUE(find_fix(fits.fixes, FixKind::kFewerLayers)->fits);
-  EXPECT_TRUE(find_fix(fits.fixes, FixKind::kNarrower)->fits);
+  EXPECT_TRUE(find_fix(fits.fixes, fit::FixKind::kFewerLayers)->fits);
+  EXPECT_TRUE(find_fix(fits.fixes, fit::FixKind::kNarrower)->fits);
   const Asked none = ask("batch_size=64 compile=False");
-  const Fix* const layers = find_fix(none.fixes, FixKind::kFewerLayers);
+  const fit::Fix* const layers = find_fix(none.fixes, fit::FixKind::kFewerLayers);
   EXPECT_FALSE(layers->fits);
   EXPECT_EQ(layers->config.n_layer, 6);
-  const Fix* const narrower = find_fix(none.fixes, FixKind::kNarrower);
+  const fit::Fix* const narrower = find_fix(none.fixes, fit::FixKind::kNarrower);
   EXPECT_EQ(narrower->config.n_embd, 384);
   EXPECT_EQ(narrower->config.n_head, 6);
   // A checkpoint has its sizes.
-  EXPECT_EQ(find_fix(ask("init_from=resume batch_size=64").fixes, FixKind::kFewerLayers), nullptr);
+  EXPECT_EQ(find_fix(ask("init_from=resume batch_size=64").fixes, fit::FixKind::kFewerLayers),
+            nullptr);
 }
 
 TEST(TorchFixes, StatesThatExceedTheCard) {
   const Asked asked = ask("init_from=gpt2-xl batch_size=1", "rtx3090");
-  EXPECT_EQ(find_fix(asked.fixes, FixKind::kFewerLayers), nullptr);
-  const Fix* const smaller = find_fix(asked.fixes, FixKind::kSmallerPretrained);
+  EXPECT_EQ(find_fix(asked.fixes, fit::FixKind::kFewerLayers), nullptr);
+  const fit::Fix* const smaller = find_fix(asked.fixes, fit::FixKind::kSmallerPretrained);
   ASSERT_NE(smaller, nullptr);
   EXPECT_EQ(smaller->config.init_from, "gpt2-large");
   EXPECT_TRUE(smaller->fits);
   ASSERT_EQ(smaller->changes.size(), 1U);
   EXPECT_EQ(smaller->changes[0].key, "init_from");
   // Two moments in one byte each instead of four: 8.7 GiB of XL's.
-  const Fix* const eight_bit = find_fix(asked.fixes, FixKind::kEightBitAdam);
+  const fit::Fix* const eight_bit = find_fix(asked.fixes, fit::FixKind::kEightBitAdam);
   ASSERT_NE(eight_bit, nullptr);
   EXPECT_TRUE(eight_bit->needs_edit);
   EXPECT_FALSE(eight_bit->same_result());
   EXPECT_NEAR(static_cast<double>(eight_bit->saved_bytes), 8.7 * kGiB, 0.1 * kGiB);
-  EXPECT_EQ(find_fix(ask("batch_size=64").fixes, FixKind::kEightBitAdam), nullptr);
+  EXPECT_EQ(find_fix(ask("batch_size=64").fixes, fit::FixKind::kEightBitAdam), nullptr);
 }
 
 TEST(TorchFixes, RecommendsWhatFits) {
@@ -235,7 +241,8 @@ TEST(TorchFixes, RecommendsWhatFits) {
   EXPECT_TRUE(asked.fixes.chosen->fits);
   EXPECT_FALSE(asked.fixes.chosen->needs_edit);
   ASSERT_TRUE(asked.fixes.safest);
-  EXPECT_LE(asked.fixes.safest->need.high_bytes, card_named("rtx3060").reported_mib * kMiB / 2);
+  EXPECT_LE(asked.fixes.safest->need.high_bytes,
+            fit::card_named("rtx3060").reported_mib * kMiB / 2);
   const Asked fits = ask("batch_size=2 compile=False");
   EXPECT_TRUE(fits.fixes.fits_as_is);
   EXPECT_FALSE(fits.fixes.chosen);
@@ -249,4 +256,4 @@ TEST(TorchFixes, RecommendsWhatFits) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::fixes

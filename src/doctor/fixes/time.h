@@ -6,7 +6,7 @@
 #include "doctor/torch/memory.h"
 #include "fit/cards.h"
 
-namespace snug {
+namespace snug::doctor::fixes {
 
 // torch.compile by nanoGPT's own measurement: 250 ms per iteration without it, 135 ms with it.
 constexpr double kCompiledTime = 135.0 / 250.0;
@@ -17,17 +17,17 @@ constexpr double kProcessorRate = 0.6e12;
 class TorchTime {
  public:
   // Null: an RTX 3090's figures, as the memory's model takes them.
-  explicit TorchTime(const Card* card);
+  explicit TorchTime(const fit::Card* card);
 
   // Of an iteration with its update, by one process. Compare runs that are both compiled, or both
   // not: what fusing saves in time is kCompiledTime.
-  double seconds_per_token(const TorchMemory& memory) const;
+  double seconds_per_token(const torch::TorchMemory& memory) const;
 
  private:
-  const Card& card_;
+  const fit::Card& card_;
 };
 
 // The same run with device = 'cpu', by arithmetic alone.
-double processor_seconds_per_token(const TorchRun& run);
+double processor_seconds_per_token(const torch::TorchRun& run);
 
-}  // namespace snug
+}  // namespace snug::doctor::fixes

@@ -7,10 +7,8 @@
 #include "base/bytes.h"
 #include "doctor/log/text.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
-
-using namespace log_text;
 
 // 128 bits hold a mantissa of 18 digits times 2^40 and leave room for the rounding term.
 using Wide = __int128;
@@ -167,4 +165,4 @@ std::optional<LogCount> parse_short_count(std::string_view text) {
   return range_of(number, scale);
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -8,7 +8,7 @@
 
 #include "doctor/log/summary.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 enum class UnitRule : std::uint8_t { kRequired, kBytesIfAbsent };
 
@@ -30,4 +30,4 @@ std::optional<std::int64_t> parse_count(std::string_view text, std::size_t& at);
 // "123.59M", "1.5B", "350K", "4,992": the counts that print so.
 std::optional<LogCount> parse_short_count(std::string_view text);
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -6,7 +6,7 @@
 #include "doctor/log/fold.h"
 #include "doctor/log/for_test.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 std::optional<LogAmount> amount_in(std::string_view text, UnitRule rule = UnitRule::kRequired) {
@@ -107,4 +107,4 @@ TEST(LogAmount, UnallocatedComesFromWhatTheWordingHas) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -3,7 +3,7 @@
 
 #include "doctor/log/for_test.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 constexpr std::string_view kOldAdvice =
@@ -254,4 +254,4 @@ TEST(LogCase, PyTorch16417TwoEras) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::log

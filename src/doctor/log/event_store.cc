@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-namespace snug {
+namespace snug::doctor::log {
 
 void EventStore::add(LogEvent event) {
   Kept& kept = kept_[static_cast<std::size_t>(event.kind)];
@@ -28,4 +28,4 @@ void EventStore::move_into(LogSummary& summary) {
                    [](const LogEvent& a, const LogEvent& b) { return a.line < b.line; });
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -9,7 +9,7 @@
 
 #include "doctor/log/summary.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 // Keeps the first and the last kKeptAtEachEnd events of each kind. A failing run of 8 ranks writes
 // 8 of one kind; what lies between the first and the last of thousands is repetition.
@@ -30,4 +30,4 @@ class EventStore {
   std::array<Kept, kLogEventKindCount> kept_;
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -6,10 +6,8 @@
 #include "doctor/log/message.h"
 #include "doctor/log/text.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
-
-using namespace log_text;
 
 // A message goes on while a further phrase of it comes within this many bytes and lines. The
 // longest stretch without one, cudaMallocAsync's table, takes 300 bytes; a box doubles it.
@@ -263,4 +261,4 @@ void EventCollector::close() {
   window_.reset();
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -12,7 +12,7 @@
 #include "doctor/log/prefix.h"
 #include "doctor/log/summary.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 class EventCollector {
  public:
@@ -68,4 +68,4 @@ class EventCollector {
   EventStore store_;
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -8,10 +8,8 @@
 #include "doctor/log/amount.h"
 #include "doctor/log/text.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
-
-using namespace log_text;
 
 std::string_view first_word(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -224,4 +222,4 @@ void CardReader::add_name(std::string_view name) {
   facts_.cards.push_back({std::string(name)});
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

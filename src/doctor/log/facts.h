@@ -8,7 +8,7 @@
 #include "doctor/log/prefix.h"
 #include "doctor/log/summary.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 // Reads the line into the facts if nanoGPT's train.py or model.py prints such a line.
 void read_progress(std::string_view line, LogFacts& facts);
@@ -35,4 +35,4 @@ class CardReader {
   LogFacts& facts_;
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -5,7 +5,7 @@
 
 #include "doctor/log/for_test.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 // The last value a source gave a key; empty when it gave none.
@@ -176,4 +176,4 @@ TEST(LogFacts, MultiprocessorsAndDtypes) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::log

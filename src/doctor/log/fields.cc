@@ -6,10 +6,8 @@
 #include "doctor/log/amount.h"
 #include "doctor/log/text.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
-
-using namespace log_text;
 
 using AmountField = std::optional<LogAmount> LogEvent::*;
 
@@ -239,4 +237,4 @@ std::size_t read_fields(std::string_view text, std::size_t from, std::size_t phr
   return FieldReader(text, event).read(from, phrase_end);
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -6,7 +6,7 @@
 
 #include "doctor/log/summary.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 // Reads the amounts of the folded message `text` into the event, the device index and the pids too.
 // `from` is where to start and `phrase_end` where the message was recognised. Returns the position
@@ -14,4 +14,4 @@ namespace snug {
 std::size_t read_fields(std::string_view text, std::size_t from, std::size_t phrase_end,
                         LogEvent& event);
 
-}  // namespace snug
+}  // namespace snug::doctor::log

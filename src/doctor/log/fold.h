@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace snug {
+namespace snug::doctor::log {
 
 constexpr char folded(unsigned char byte) noexcept {
   if (byte >= 'A' && byte <= 'Z') return static_cast<char>(byte - 'A' + 'a');
@@ -80,4 +80,4 @@ struct FoldedText {
   }
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "doctor/log/reader.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 inline LogSummary read_text(std::string_view text) {
   std::istringstream stream{std::string(text)};
@@ -96,4 +96,4 @@ inline std::string events_in(std::string_view text) {
   return out;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -5,7 +5,7 @@
 #include "base/philox.h"
 #include "doctor/log/for_test.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 class Dice {
@@ -130,4 +130,4 @@ TEST(LogFuzz, ANullStreamIsEmpty) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 // One read: large against a call's cost, small against the second-level cache. Twice the longest
@@ -130,4 +130,4 @@ bool LineSource::next(RawLine& line) {
   return true;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

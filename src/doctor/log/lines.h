@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::doctor::log {
 
 struct RawLine {
   std::string_view text;      // valid until the next call of next()
@@ -48,4 +48,4 @@ class LineSource {
   std::int64_t byte_count_ = 0, line_count_ = 0;
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::log

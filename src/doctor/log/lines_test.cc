@@ -7,7 +7,7 @@
 #include "doctor/log/phrase_automaton.h"
 #include "doctor/log/prefix.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 std::vector<std::string> lines_of(const std::string& bytes) {
@@ -123,4 +123,4 @@ TEST(LogPhrases, TheLongestOfThoseThatEndTogether) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::log

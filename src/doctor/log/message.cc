@@ -8,10 +8,8 @@
 #include "doctor/log/shape.h"
 #include "doctor/log/text.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
-
-using namespace log_text;
 
 constexpr std::size_t kMaxTextBytes = 1500;
 
@@ -183,7 +181,7 @@ std::string_view exception_name(std::string_view line) {
   std::size_t end = 0;
   while (end < line.size() && (is_word(line[end]) || line[end] == '.')) ++end;
   const std::string_view name = line.substr(0, end);
-  if (name.empty() || log_text::is_digit(name.front())) return {};
+  if (name.empty() || is_digit(name.front())) return {};
   if (name == "Error") return {};  // what anyone writes before any message
   if (end < line.size() && line[end] != ':' && line.substr(end, 2) != " (") return {};
   for (const std::string_view tail :
@@ -237,4 +235,4 @@ std::string unwrapped(std::string_view text) {
   return out;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -7,7 +7,7 @@
 
 #include "doctor/log/summary.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 struct MessageText {
   LogEventKind kind = LogEventKind::kOtherError;
@@ -33,4 +33,4 @@ std::string_view exception_name(std::string_view line);
 // a word or a number of the known messages are joined bare, all others with a blank.
 std::string unwrapped(std::string_view text);
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -3,7 +3,7 @@
 
 #include "doctor/log/for_test.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 TEST(LogMessage, BeforePyTorch10) {
@@ -275,4 +275,4 @@ TEST(LogMessage, SourceThatQuotesAMessageIsNone) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::log

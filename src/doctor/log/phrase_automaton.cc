@@ -5,7 +5,7 @@
 
 #include "doctor/log/fold.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 constexpr std::uint16_t kNone = 0xFFFF;
@@ -100,4 +100,4 @@ std::vector<PhraseAutomaton::State> PhraseAutomaton::number_states(const Trie& t
   return number_of;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

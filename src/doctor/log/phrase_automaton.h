@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace snug {
+namespace snug::doctor::log {
 
 class PhraseAutomaton {
  public:
@@ -47,4 +47,4 @@ class PhraseAutomaton {
   State first_hit_ = 0;                // states where a phrase ends are numbered last
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -1,6 +1,6 @@
 #include "doctor/log/phrase_table.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 using enum PhraseRole;
@@ -170,4 +170,4 @@ constexpr LogPhrase kPhrases[] = {
 
 std::span<const LogPhrase> log_phrases() { return kPhrases; }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

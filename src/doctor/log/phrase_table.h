@@ -7,7 +7,7 @@
 
 #include "doctor/log/summary.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 enum class PhraseRole : std::uint8_t {
   // These are in failure messages.
@@ -47,4 +47,4 @@ struct LogPhrase {
 
 std::span<const LogPhrase> log_phrases();
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -6,10 +6,8 @@
 #include "doctor/log/amount.h"
 #include "doctor/log/text.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
-
-using namespace log_text;
 
 // U+2500 to U+257F, the box drawing characters, are E2 94 80 to E2 95 BF in UTF-8.
 std::size_t border_length(std::string_view text) {
@@ -244,4 +242,4 @@ LogLine PrefixStripper::strip(const RawLine& raw) {
   return line;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

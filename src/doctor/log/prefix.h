@@ -9,7 +9,7 @@
 
 #include "doctor/log/lines.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 struct LogLine {
   std::string_view text;  // within the RawLine; indentation of the content is kept
@@ -32,4 +32,4 @@ class PrefixStripper {
   std::int64_t last_number_ = -1;
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -17,7 +17,7 @@
 #include "doctor/log/shape.h"
 #include "doctor/log/traceback.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 // The automaton of the phrase table. It is made once, since that takes longer than reading a short
@@ -209,4 +209,4 @@ LogSummary read_log_file(const std::string& path) {
   return read_log(file);
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "doctor/log/summary.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 enum class LogProblem : std::uint8_t {
   kMissing,
@@ -38,4 +38,4 @@ LogSummary read_log(std::istream& stream);
 // Throws LogError where there is no file to read, or nothing in it.
 LogSummary read_log_file(const std::string& path);
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -8,10 +8,8 @@
 #include "doctor/log/amount.h"
 #include "doctor/log/text.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
-
-using namespace log_text;
 
 constexpr std::size_t kMaxSettings = 512, kMaxConfigTextBytes = 64 << 10, kMaxConfigFiles = 16;
 constexpr std::size_t kMaxKey = 64, kMaxValue = 160;
@@ -85,7 +83,7 @@ void SettingsReader::add(LogSetting setting) {
   auto& settings = facts_.settings;
   if (setting.key.empty() || setting.key.size() > kMaxKey || setting.value.size() > kMaxValue)
     return;
-  if (!is_utf8(setting.key) || !is_utf8(setting.value)) return;
+  if (!config::is_utf8(setting.key) || !config::is_utf8(setting.value)) return;
   // Every rank prints the same, and a person repeats herself.
   const auto last = std::find_if(settings.rbegin(), settings.rend(), [&](const LogSetting& s) {
     return s.source == setting.source && s.key == setting.key;
@@ -231,4 +229,4 @@ void SettingsReader::read_alloc_conf(const LogLine& line, std::size_t end) {
   add({std::string(key), std::string(value), LogSettingSource::kEnvironment, line.number});
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -11,7 +11,7 @@
 #include "doctor/log/prefix.h"
 #include "doctor/log/summary.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 class SettingsReader {
  public:
@@ -48,4 +48,4 @@ class SettingsReader {
   std::int64_t process_count_ = 0, node_count_ = 1;
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::log

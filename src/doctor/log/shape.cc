@@ -7,10 +7,8 @@
 #include "base/error.h"
 #include "doctor/log/text.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
-
-using namespace log_text;
 
 // No tensor of PyTorch has more; a longer list is no shape.
 constexpr std::size_t kMaxRank = 16;
@@ -116,4 +114,4 @@ std::optional<LogShape> shape_in_message(std::string_view folded_text) {
   return std::nullopt;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

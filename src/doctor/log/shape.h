@@ -7,7 +7,7 @@
 
 #include "doctor/log/summary.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 // The shape in inductor's "buf0 = empty_strided_cuda((12, 1024, 50304), (51511296, 50304, 1),
 // torch.float32)", of a folded text that starts after "empty_strided". Nothing while incomplete.
@@ -17,4 +17,4 @@ std::optional<LogShape> shape_of_strided(std::string_view folded_text);
 // (8, 4) and data type float64", of a folded message.
 std::optional<LogShape> shape_in_message(std::string_view folded_text);
 
-}  // namespace snug
+}  // namespace snug::doctor::log

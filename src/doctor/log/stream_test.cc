@@ -6,7 +6,7 @@
 
 #include "doctor/log/for_test.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 // Bytes made on demand: `make` gives the n-th piece, an empty one ends the stream.
@@ -151,4 +151,4 @@ TEST(LogStream, LinesFullOfTheSameWord) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::log

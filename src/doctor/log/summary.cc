@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 LogMemory memory_of(LogEventKind kind) noexcept {
   if (kind == LogEventKind::kUnspecifiedOutOfMemory) return LogMemory::kUnknown;
@@ -66,4 +66,4 @@ std::optional<LogAmount> unallocated_range(const LogEvent& event) {
   return LogAmount{std::max<std::int64_t>(low, 0), std::max<std::int64_t>(high, 0)};
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace snug {
+namespace snug::doctor::log {
 
 // A printed amount is rounded, so it stands for every byte count that prints so: "6.14 GiB" is
 // 6.135 to 6.145 GiB, both ends included. Exact where bytes or the kernel's whole kB were printed.
@@ -196,4 +196,4 @@ struct LogSummary {
   }
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace snug::log_text {
+namespace snug::doctor::log {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -37,4 +37,4 @@ std::size_t run_length(std::string_view text, const Belongs& belongs) {
                                   text.begin());
 }
 
-}  // namespace snug::log_text
+}  // namespace snug::doctor::log

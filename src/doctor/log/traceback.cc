@@ -6,15 +6,13 @@
 #include "doctor/log/message.h"
 #include "doctor/log/text.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 constexpr std::size_t kMaxPath = 160, kMaxFunction = 80, kMaxSource = 200;
 constexpr int kMaxHeadLines = 4;
 // Lines of other ranks may come between a frame's head and its source.
 constexpr std::int64_t kMaxSourceDistance = 32;
-
-using namespace log_text;
 
 std::string clipped(std::string_view text, std::size_t limit) {
   return std::string(text.substr(0, limit));
@@ -211,4 +209,4 @@ std::vector<LogFrame> TracebackReader::take(std::optional<int> rank) {
   return frames;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -11,7 +11,7 @@
 #include "doctor/log/prefix.h"
 #include "doctor/log/summary.h"
 
-namespace snug {
+namespace snug::doctor::log {
 
 class TracebackReader {
  public:
@@ -64,4 +64,4 @@ class TracebackReader {
   bool is_active_ = false;      // some slot waits for more of a head or for source
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::log

@@ -2,7 +2,7 @@
 
 #include "doctor/log/for_test.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 std::string frames_in(std::string_view text) {
@@ -124,4 +124,4 @@ TEST(LogTraceback, DeepOnesLoseTheirMiddle) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::log

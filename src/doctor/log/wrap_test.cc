@@ -7,7 +7,7 @@
 #include "doctor/log/for_test.h"
 #include "doctor/log/message.h"
 
-namespace snug {
+namespace snug::doctor::log {
 namespace {
 
 constexpr std::string_view kMessages[] = {
@@ -179,4 +179,4 @@ TEST(LogWrap, RanksThatWriteAtOnceAreKeptApart) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::log

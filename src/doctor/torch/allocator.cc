@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 // c10/cuda/CUDACachingAllocator.cpp
@@ -119,4 +119,4 @@ void TorchAllocator::free(BlockId block) {
   put_free(first);
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-namespace snug {
+namespace snug::doctor::torch {
 
 // What a request occupies: at least 512 B, a multiple of 512 B.
 std::int64_t allocator_rounding(std::int64_t bytes);
@@ -63,4 +63,4 @@ class TorchAllocator {
   std::int64_t reserved_bytes_ = 0;
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 TEST(TorchAllocator, RoundsRequestsTo512Bytes) {
@@ -106,4 +106,4 @@ TEST(TorchAllocator, RandomRunsAddUp) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::torch

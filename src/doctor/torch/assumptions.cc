@@ -1,7 +1,7 @@
 #include "doctor/torch/attention.h"
 #include "doctor/torch/memory.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 using Id = TorchAssumptionId;
@@ -63,4 +63,4 @@ std::vector<TorchAssumption> torch_assumptions(const TorchRun& run) {
   return list;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -4,7 +4,7 @@
 
 #include "doctor/torch/attention_kernels.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 TorchAttention torch_attention(const TorchRun& run, bool needs_gradient) {
   if (!run.flash) return TorchAttention::kManual;
@@ -45,4 +45,4 @@ TorchRef attention_backward(TorchOps& ops, TorchRef gradient, TorchAttentionSave
   return manual_attention_backward(ops, std::move(gradient), std::move(saved));
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

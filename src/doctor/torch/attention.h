@@ -5,7 +5,7 @@
 
 #include "doctor/torch/ops.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 // The kernel of scaled_dot_product_attention, or nanoGPT's own products.
 enum class TorchAttention {
@@ -35,4 +35,4 @@ TorchRef attention(TorchOps& ops, const TorchRef& qkv, TorchAttentionSaved* save
 // The gradient of attention()'s result to that of its argument.
 TorchRef attention_backward(TorchOps& ops, TorchRef gradient, TorchAttentionSaved saved);
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -7,7 +7,7 @@
 
 #include "base/integers.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 // Flash's kernels work on widths in multiples of 32, above 128 of 64.
@@ -203,4 +203,4 @@ TorchRef efficient_attention_backward(TorchOps& ops, TorchRef gradient, TorchAtt
   return join_qkv_gradients(ops);
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

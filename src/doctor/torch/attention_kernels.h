@@ -3,7 +3,7 @@
 
 #include "doctor/torch/attention.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 TorchRef flash_attention(TorchOps& ops, const TorchRef& qkv, TorchAttentionSaved* saved);
 TorchRef flash_attention_backward(TorchOps& ops, TorchRef gradient, TorchAttentionSaved saved);
@@ -39,4 +39,4 @@ struct TorchHeads {
 // SplitBackward: the gradients of q, k and v side by side again.
 TorchRef join_qkv_gradients(TorchOps& ops);
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -4,7 +4,7 @@
 
 #include "doctor/torch/attention_kernels.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 TorchRef kept(TorchOps& ops, std::string_view what, std::string_view op, const Shape& shape,
@@ -235,4 +235,4 @@ TorchRef math_attention_backward(TorchOps& ops, TorchRef gradient, TorchAttentio
   return join_qkv_gradients(ops);
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

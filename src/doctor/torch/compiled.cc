@@ -1,6 +1,6 @@
 #include "doctor/torch/compiled.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 TorchRef TorchCompiledGpt::activation(std::string_view what, std::int64_t width, TorchDType dtype) {
   return ops_.activation(what, "empty_strided_cuda", width, dtype);
@@ -171,4 +171,4 @@ TorchForward TorchCompiledGpt::evaluate(const TorchRef&, const TorchRef&) {
   return head(graph);
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

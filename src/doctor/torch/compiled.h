@@ -11,7 +11,7 @@
 #include "doctor/torch/model.h"
 #include "doctor/torch/ops.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 class TorchCompiledGpt : public TorchModel {
  public:
@@ -73,4 +73,4 @@ class TorchCompiledGpt : public TorchModel {
   std::vector<std::pair<std::int32_t, TorchRef>> gradients_;
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

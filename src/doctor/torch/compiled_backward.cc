@@ -1,7 +1,7 @@
 #include "doctor/torch/attention_kernels.h"
 #include "doctor/torch/compiled.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 // From here on inductor sums a layer norm's weight gradient in two steps, first 16 rows at a time.
@@ -198,4 +198,4 @@ void TorchCompiledGpt::backward(TorchRef of_loss) {
   gradients_.clear();
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

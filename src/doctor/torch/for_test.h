@@ -5,7 +5,7 @@
 
 #include "doctor/torch/memory.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 inline TorchRun sized_torch_run(std::int64_t layers, std::int64_t heads, std::int64_t width,
                                 std::int64_t block, std::int64_t vocabulary, std::int64_t batch) {
@@ -25,4 +25,4 @@ inline double relative_error(std::int64_t model, std::int64_t measured) {
   return std::fabs(static_cast<double>(model - measured)) / static_cast<double>(measured);
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace snug {
+namespace snug::doctor::torch {
 
 TorchRef TorchGpt::embed(const TorchRef& tokens, TorchGraph* graph, std::vector<TorchRef>& locals) {
   const TorchPass& pass = ops_.pass();
@@ -158,4 +158,4 @@ TorchForward TorchGpt::run(const TorchRef& tokens, const TorchRef& targets, Torc
   return result;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

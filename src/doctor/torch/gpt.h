@@ -8,7 +8,7 @@
 #include "doctor/torch/model.h"
 #include "doctor/torch/ops.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 struct TorchBlockSaved {
   TorchLayerNormSaved ln_1, ln_2;
@@ -64,4 +64,4 @@ class TorchGpt : public TorchModel {
   TorchGraph graph_;  // between forward() and backward()
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -3,7 +3,7 @@
 
 #include "doctor/torch/gpt.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 // EmbeddingBackwardKernel.cu: up to so many indices one kernel adds rows directly; more are sorted
@@ -189,4 +189,4 @@ void TorchGpt::backward(TorchRef gradient) {
   embedding_backward(std::move(gradient), std::move(head_gradient), std::move(graph));
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

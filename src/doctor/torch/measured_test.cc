@@ -3,7 +3,7 @@
 #include "doctor/torch/for_test.h"
 #include "doctor/torch/memory.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 TorchMemory with_accumulation(TorchRun run, std::int64_t steps) {
@@ -374,4 +374,4 @@ TEST(TorchMemory, CompiledShapesAsMeasured) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -7,7 +7,7 @@
 #include "doctor/torch/train.h"
 #include "gpt2/spec.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 // Observed beside PyTorch's own figures in out-of-memory messages: 0.13 GiB on a T4 to 0.55 GiB on
@@ -50,10 +50,10 @@ void fill_peaks(const TorchTape& tape, TorchMemory& memory) {
   memory.train = peak_of(tape, [](const TorchSection& s) { return trains(s, 1); });
 }
 
-void fill_standing(const ModelSpec& model, TorchMemory& memory) {
+void fill_standing(const model::ModelSpec& model, TorchMemory& memory) {
   memory.parameter_count = model.parameter_count();
   memory.params_bytes = checked_mul(memory.parameter_count, 4);
-  for (const ParameterSpec& parameter : model.parameters) {
+  for (const model::ParameterSpec& parameter : model.parameters) {
     const std::int64_t bytes = allocator_rounding(checked_mul(parameter.shape.element_count(), 4));
     const std::int64_t step_bytes = memory.run.fused_adam ? allocator_rounding(4) : 0;
     memory.gradient_bytes = checked_add(memory.gradient_bytes, bytes);
@@ -116,11 +116,13 @@ TorchMemory torch_memory(const TorchRun& run) {
   memory.sections = tape.sections();
   memory.tensors = tape.tensors();
   memory.resident_bytes = memory.sections.back().end_allocated_bytes;
-  fill_standing(make_model_spec(run), memory);
+  fill_standing(gpt2::make_model_spec(run), memory);
   fill_saved(memory);
   memory.train_range = {memory.train.allocated_bytes, memory.train.allocated_bytes};
   memory.evaluate_range = {evaluation_bytes(memory), evaluation_bytes(memory)};
-  memory.context_range = run.ddp ? kContextWithNccl : kContext;
+  memory.context_range = run.ddp                      ? kContextWithNccl
+                         : run.context.high_bytes > 0 ? run.context
+                                                      : kContext;
   if (run.compiled) widen_ranges(memory);
   return memory;
 }
@@ -139,4 +141,4 @@ std::string torch_tensor_owner(const TorchMemory& memory, const TorchTensor& ten
   return tensor.layer < 0 ? "" : fmt::format("h.{}", tensor.layer);
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

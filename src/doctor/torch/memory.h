@@ -15,7 +15,7 @@
 #include "doctor/torch/run.h"
 #include "doctor/torch/tape.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 // The maximum that one part of the run holds at once.
 struct TorchPeak {
@@ -105,4 +105,4 @@ struct TorchAssumption {
 };
 std::vector<TorchAssumption> torch_assumptions(const TorchRun& run);
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "doctor/torch/for_test.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 // The closed forms of the saved tensors and of the usual peak, at random sizes with a head size
@@ -307,7 +307,7 @@ TEST(TorchMemory, TensorsAreNamed) {
 }
 
 TEST(TorchMemory, ReadsANanoGptConfig) {
-  Config config;
+  config::Config config;
   config.dtype = "float16";
   config.eval_batch_size = 3;
   config.grad_checkpoint = true;
@@ -353,4 +353,4 @@ TEST(TorchMemory, AssumptionsHaveStableKeys) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -3,7 +3,7 @@
 
 #include "doctor/torch/ops.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 struct TorchForward {
   TorchRef logits, loss;
@@ -33,4 +33,4 @@ constexpr TorchLinearLabels kMlpOutLabels{"mlp.c_proj input, cast", "mlp.c_proj 
 constexpr TorchLinearLabels kHeadLabels{"lm_head input, cast", "logits",
                                         "gradient of lm_head input", TorchRole::kLoss};
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -6,7 +6,7 @@
 
 #include "base/integers.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 // cuBLASLt's, used when the bias is added in the epilogue: 1 MiB by default below sm_90.
@@ -241,4 +241,4 @@ TorchRef TorchOps::dropout_backward(TorchRef gradient, TorchRef mask) {
   return result;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

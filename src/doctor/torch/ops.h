@@ -11,7 +11,7 @@
 #include "doctor/torch/run.h"
 #include "doctor/torch/tape.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 // The sequences of one pass through the model.
 struct TorchPass {
@@ -96,4 +96,4 @@ class TorchOps {
   TorchRef forward_workspace_, backward_workspace_;  // older versions
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 constexpr std::int64_t kModulesPerBlock = 6;
@@ -18,7 +18,7 @@ constexpr std::int64_t kBucketBytes = 25 * kMiB;
 }  // namespace
 
 TorchParameters::TorchParameters(const TorchRun& run, TorchTape& tape)
-    : run_(run), tape_(tape), model_(make_model_spec(run)) {
+    : run_(run), tape_(tape), model_(gpt2::make_model_spec(run)) {
   gradients_.resize(model_.parameters.size());
   copies_.resize(model_.parameters.size());
 }
@@ -200,4 +200,4 @@ void TorchParameters::zero_grad() {
   for (TorchRef& gradient : gradients_) gradient.reset();
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

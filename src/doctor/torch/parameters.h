@@ -8,7 +8,7 @@
 #include "doctor/torch/run.h"
 #include "doctor/torch/tape.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 // The parameters of one block, in nanoGPT's order; each is a weight, with `bias` followed by a
 // bias.
@@ -56,9 +56,9 @@ class TorchParameters {
 
   const TorchRun& run_;
   TorchTape& tape_;
-  ModelSpec model_;
+  model::ModelSpec model_;
   std::vector<TorchRef> parameters_, gradients_, copies_;
   std::vector<TorchRef> buffers_, state_, state_dict_, buckets_;
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 DType compute_dtype(const std::string& name) {
@@ -19,9 +19,9 @@ void require(bool holds, std::string_view what) {
 
 }  // namespace
 
-TorchRun torch_run(const Config& config, std::int64_t vocab_size) {
+TorchRun torch_run(const config::Config& config, std::int64_t vocab_size) {
   TorchRun run;
-  static_cast<GptSizes&>(run) = config;
+  static_cast<config::GptSizes&>(run) = config;
   run.vocab_size = vocab_size;
   run.batch_size = config.batch_size;
   run.eval_batch_size = config.eval_batch_size > 0 ? config.eval_batch_size : config.batch_size;
@@ -47,4 +47,4 @@ void check_torch_run(const TorchRun& run) {
           "checkpoint_blocks is not between 0 and n_layer");
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -3,20 +3,21 @@
 
 #include <cstdint>
 
+#include "base/byte_range.h"
 #include "base/bytes.h"
 #include "base/dtype.h"
 #include "config/config.h"
 #include "model/model_spec.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 // How PyTorch computes the loss under autocast and whether cuBLAS keeps its workspaces.
 // kCurrent is 2.15, measured; kOlder makes log_softmax's input and output fp32 and holds the
 // workspaces for the whole run, derived from its source.
 enum class TorchVersion { kCurrent, kOlder };
 
-struct TorchRun : GptSizes {
-  TorchRun() { vocab_size = kPaddedGpt2Vocabulary; }
+struct TorchRun : config::GptSizes {
+  TorchRun() { vocab_size = config::kPaddedGpt2Vocabulary; }
 
   std::int64_t batch_size = 12;  // sequences of one micro-step
   std::int64_t eval_batch_size = 12;
@@ -37,11 +38,12 @@ struct TorchRun : GptSizes {
   // The card is an RTX 3090. Small sequences are split by it; cuBLAS takes 32 MiB from sm_90 on.
   std::int64_t multiprocessors = 82;
   std::int64_t cublas_workspace_bytes = 8519680;
+  ByteRange context;  // what CUDA holds of the card beside PyTorch; both 0: that of any card
 };
 
 // The PyTorch run of a resolved config. `compile` means torch.compile, dtype "auto" bfloat16 as on
 // any card since Ampere, eval_batch_size and checkpointing the edit of nanoGPT that gives them.
-TorchRun torch_run(const Config& config, std::int64_t vocab_size);
+TorchRun torch_run(const config::Config& config, std::int64_t vocab_size);
 
 // Throws ConfigError on sizes that no run can have (zero, heads that do not divide n_embd, ...).
 void check_torch_run(const TorchRun& run);
@@ -49,4 +51,4 @@ void check_torch_run(const TorchRun& run);
 // Bytes per element of what autocast computes in: 4 without autocast.
 inline std::int64_t compute_bytes(const TorchRun& run) { return size_of(run.compute); }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 std::int64_t size_of(TorchDType dtype) noexcept {
   switch (dtype) {
@@ -137,4 +137,4 @@ void TorchTape::release(std::int32_t tensor) {
   requested_bytes_ -= tensors_[tensor].bytes;
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

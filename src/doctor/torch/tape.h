@@ -12,7 +12,7 @@
 #include "base/shape.h"
 #include "doctor/torch/allocator.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 enum class TorchDType : std::uint8_t { kF32, kBF16, kF16, kI64, kBool, kU8 };
 
@@ -154,4 +154,4 @@ class TorchTape {
   std::int32_t layer_ = -1;
 };
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -7,7 +7,7 @@
 #include "doctor/torch/compiled.h"
 #include "doctor/torch/gpt.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 namespace {
 
 struct TorchBatch {
@@ -140,4 +140,4 @@ void record_training(const TorchRun& run, TorchTape& tape) {
   tape.end();
 }
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

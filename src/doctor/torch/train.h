@@ -6,9 +6,9 @@
 #include "doctor/torch/run.h"
 #include "doctor/torch/tape.h"
 
-namespace snug {
+namespace snug::doctor::torch {
 
 // `tape` is empty.
 void record_training(const TorchRun& run, TorchTape& tape);
 
-}  // namespace snug
+}  // namespace snug::doctor::torch

@@ -1,12 +1,12 @@
 // Fixes: what each is called in the table, and what to do. Arguments of a name: see fix_name().
 #include "report/catalogue/tables.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 // clang-format off
-constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
-{FixKind::kSplit,
+constexpr std::array<MessagePairRow<fit::FixKind>, kTorchFixKindCount> kFixes = {{
+{fit::FixKind::kSplit,
  {"batch {0}, accumulate {1}",
   "批次 {0}，累积 {1} 次",
   "バッチ {0}、累積 {1} 回",
@@ -15,7 +15,7 @@ constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
   "微批次更小、累积更多次：每次更新的序列数不变。",
   "マイクロバッチを小さくし、その分多く累積します。更新ごとの系列数は同じです。",
   "Ein kleinerer Mikrobatch, öfter akkumuliert: dieselben Sequenzen je Update."}},
-{FixKind::kAllocator,
+{fit::FixKind::kAllocator,
  {"expandable_segments:True",
   "启用 expandable_segments:True",
   "expandable_segments:True を使う",
@@ -24,7 +24,7 @@ constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
   "启动 Python 之前设置该变量；约 2.9 起的 PyTorch 也识别第二个名称。它几乎可以消除碎片。",
   "Python の起動前に変数を設定します。2.9 前後以降の PyTorch では二つ目の名前も使えます。断片化はほぼなくなります。",
   "Die Variable vor dem Start von Python setzen; PyTorch ab etwa 2.9 liest auch den zweiten Namen. Fragmentierung verschwindet damit fast ganz."}},
-{FixKind::kFreeOthers,
+{fit::FixKind::kFreeOthers,
  {"end the other processes",
   "结束其他进程",
   "他のプロセスを終了する",
@@ -33,7 +33,7 @@ constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
   "先查明谁占用了显卡，再结束属于您自己的进程。",
   "GPU を使っているプロセスを調べ、自分のものを終了します。",
   "Herausfinden, wer die Karte belegt, und dann die eigenen Prozesse beenden."}},
-{FixKind::kEvalBatch,
+{fit::FixKind::kEvalBatch,
  {"evaluate with batch {0}",
   "评估时批次为 {0}",
   "評価のバッチを {0} に",
@@ -42,7 +42,7 @@ constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
   "nanoGPT 没有用于评估批次的键；下面几行加上这个键。",
   "nanoGPT には評価用バッチのキーがありません。次の数行で追加します。",
   "nanoGPT hat keine Option für den Batch der Auswertung; diese Zeilen ergänzen sie."}},
-{FixKind::kCompileOn,
+{fit::FixKind::kCompileOn,
  {"compile = True",
   "开启 compile = True",
   "compile = True にする",
@@ -51,7 +51,7 @@ constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
   "torch.compile 会融合损失计算，因此保留的张量更少。",
   "torch.compile が損失の計算を融合するため、保持するテンソルが減ります。",
   "torch.compile verschmilzt den Loss, deshalb bleiben weniger seiner Tensoren stehen."}},
-{FixKind::kCheckpoint,
+{fit::FixKind::kCheckpoint,
  {"checkpoint {0} of {1} blocks",
   "重计算 {0}/{1} 层",
   "{1} 層中 {0} 層を再計算",
@@ -60,7 +60,7 @@ constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
   "每层只保留输入，在反向传播时重新计算。",
   "各ブロックは入力だけを保持し、逆伝播のときに再計算します。",
   "Jeder Block behält nur seine Eingabe und wird rückwärts noch einmal berechnet."}},
-{FixKind::kDtype16,
+{fit::FixKind::kDtype16,
  {"dtype = '{0}'",
   "改用 dtype = '{0}'",
   "dtype = '{0}' にする",
@@ -69,7 +69,7 @@ constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
   "在 autocast 下使用半精度；权重和优化器仍为 float32。",
   "autocast で半精度を使います。重みとオプティマイザは float32 のままです。",
   "Halbe Genauigkeit unter Autocast; Gewichte und Optimizer bleiben float32."}},
-{FixKind::kEightBitAdam,
+{fit::FixKind::kEightBitAdam,
  {"AdamW with 8-bit state",
   "8 位状态的 AdamW",
   "8 ビット状態の AdamW",
@@ -78,7 +78,7 @@ constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
   "bitsandbytes 包把 AdamW 的两个矩各用一个字节保存。",
   "bitsandbytes パッケージは AdamW の二つのモーメントを 1 バイトずつで保持します。",
   "Das Paket bitsandbytes hält die zwei Momente von AdamW in je einem Byte."}},
-{FixKind::kFewerSequences,
+{fit::FixKind::kFewerSequences,
  {"{0} sequences per update",
   "每次更新 {0} 个序列",
   "更新ごとに {0} 系列",
@@ -87,7 +87,7 @@ constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
   "有效批次更小：梯度噪声更大，可能需要更低的学习率。",
   "実効バッチが小さくなり、勾配のノイズが増えます。学習率を下げる必要があるかもしれません。",
   "Ein kleinerer effektiver Batch: stärker verrauschte Gradienten, vielleicht eine kleinere Lernrate."}},
-{FixKind::kShorterContext,
+{fit::FixKind::kShorterContext,
  {"block_size = {0}",
   "改为 block_size = {0}",
   "block_size = {0} にする",
@@ -96,7 +96,7 @@ constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
   "模型一次能看到的 token 变少。",
   "モデルが一度に見るトークンが減ります。",
   "Das Modell sieht weniger Tokens auf einmal."}},
-{FixKind::kFewerLayers,
+{fit::FixKind::kFewerLayers,
  {"n_layer = {0} ({1} parameters)",
   "n_layer = {0}（{1} 参数）",
   "n_layer = {0}（{1} パラメータ）",
@@ -105,7 +105,7 @@ constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
   "更浅的模型。",
   "より浅いモデルにします。",
   "Ein flacheres Modell."}},
-{FixKind::kNarrower,
+{fit::FixKind::kNarrower,
  {"n_embd = {0}, n_head = {1} ({2} parameters)",
   "n_embd = {0}，n_head = {1}（{2} 参数）",
   "n_embd = {0}、n_head = {1}（{2} パラメータ）",
@@ -114,7 +114,7 @@ constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
   "更窄的模型；头数能整除宽度。",
   "より幅の狭いモデルにします。幅はヘッド数で割り切れます。",
   "Ein schmaleres Modell; die Köpfe teilen die Breite."}},
-{FixKind::kSmallerPretrained,
+{fit::FixKind::kSmallerPretrained,
  {"start from {0} ({1} parameters)",
   "从 {0} 开始（{1} 参数）",
   "{0} から始める（{1} パラメータ）",
@@ -123,7 +123,7 @@ constexpr std::array<MessagePairRow<FixKind>, kTorchFixKindCount> kFixes = {{
   "从 OpenAI 的较小模型开始。",
   "OpenAI のより小さなモデルから始めます。",
   "Ein kleineres Modell von OpenAI als Ausgangspunkt."}},
-{FixKind::kOnProcessor,
+{fit::FixKind::kOnProcessor,
  {"on the processor",
   "改在处理器（CPU）上运行",
   "CPU で実行する",
@@ -138,8 +138,8 @@ static_assert(in_order(kFixes), "a fix has no message");
 
 }  // namespace
 
-std::span<const MessagePairRow<FixKind>, kTorchFixKindCount> fix_table_texts() {
+std::span<const MessagePairRow<fit::FixKind>, kTorchFixKindCount> fix_table_texts() {
   return kFixes;
 }
 
-}  // namespace snug
+}  // namespace snug::report

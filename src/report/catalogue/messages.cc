@@ -8,9 +8,11 @@
 #include <optional>
 
 #include "base/error.h"
+#include "report/catalogue/error_texts.h"
 #include "report/catalogue/tables.h"
+#include "report/numbers.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 constexpr std::string_view kCodes[kLanguageCount] = {"en", "zh", "ja", "de"};
@@ -19,6 +21,15 @@ std::optional<Language> language_with_code(std::string_view code) {
   const auto at = std::find(std::begin(kCodes), std::end(kCodes), code);
   if (at == std::end(kCodes)) return std::nullopt;
   return static_cast<Language>(at - std::begin(kCodes));
+}
+
+// Its readers get English rather than the other script. `locale` in lower case.
+bool is_traditional_chinese(std::string_view locale) {
+  if (!locale.starts_with("zh")) return false;
+  for (const std::string_view mark : {"tw", "hk", "mo", "hant"}) {
+    if (locale.find(mark, 2) != std::string_view::npos) return true;
+  }
+  return false;
 }
 
 bool is_wide_script(Language language) {
@@ -52,13 +63,14 @@ std::string_view html_lang_of(Language language) noexcept {
 }
 
 Language language_of(const std::string& lang_option, const char* env_lang) {
-  std::string_view locale = env_lang == nullptr ? "" : env_lang;
-  locale = locale.substr(0, locale.find_first_of("_-.@"));
-  std::string code;
-  for (const char c : locale) {
-    code += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string locale;
+  for (const char* c = env_lang == nullptr ? "" : env_lang; *c != '\0'; ++c) {
+    locale += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
   }
-  const Language by_locale = language_with_code(code).value_or(Language::kEnglish);
+  const std::string code = locale.substr(0, locale.find_first_of("_-.@"));
+  const Language by_locale = is_traditional_chinese(locale)
+                                 ? Language::kEnglish
+                                 : language_with_code(code).value_or(Language::kEnglish);
   if (lang_option.empty()) return by_locale;
   if (const auto language = language_with_code(lang_option)) return *language;
   throw ConfigError(text_in(by_locale, TextId::kUnknownLanguage, {lang_option}));
@@ -73,19 +85,25 @@ const char* locale_of_environment() {
 }
 
 const Texts& texts_of(TextId id) { return row_of(text_table(), id).texts; }
-const Texts& texts_of(NoteId note) { return row_of(note_table(), note).texts; }
-const Texts& texts_of_plain(NoteId note) {
-  for (const MessageRow<NoteId>& row : plain_note_table()) {
+const Texts& texts_of(doctor::diagnosis::NoteId note) { return row_of(note_table(), note).texts; }
+const Texts& texts_of_plain(doctor::diagnosis::NoteId note) {
+  for (const MessageRow<doctor::diagnosis::NoteId>& row : plain_note_table()) {
     if (row.id == note) return row.texts;
   }
   return texts_of(note);
 }
-const Texts& headline_texts(Cause cause) { return row_of(cause_table(), cause).first; }
-const Texts& explanation_texts(Cause cause) { return row_of(cause_table(), cause).second; }
-const Texts& texts_of(TorchPhase phase) { return row_of(phase_table(), phase).texts; }
-const Texts& name_texts(FixKind kind) { return row_of(fix_table_texts(), kind).first; }
-const Texts& action_texts(FixKind kind) { return row_of(fix_table_texts(), kind).second; }
-const Texts& texts_of(TorchAssumptionId assumption) {
+const Texts& headline_texts(doctor::diagnosis::Cause cause) {
+  return row_of(cause_table(), cause).first;
+}
+const Texts& explanation_texts(doctor::diagnosis::Cause cause) {
+  return row_of(cause_table(), cause).second;
+}
+const Texts& texts_of(doctor::torch::TorchPhase phase) {
+  return row_of(phase_table(), phase).texts;
+}
+const Texts& name_texts(fit::FixKind kind) { return row_of(fix_table_texts(), kind).first; }
+const Texts& action_texts(fit::FixKind kind) { return row_of(fix_table_texts(), kind).second; }
+const Texts& texts_of(doctor::torch::TorchAssumptionId assumption) {
   return row_of(assumption_table(), assumption).texts;
 }
 
@@ -117,13 +135,17 @@ std::string text_in(Language language, TextId id, std::initializer_list<std::str
   return text_in(language, texts_of(id), arguments);
 }
 
-std::string text_in(Language language, const Note& note) {
+std::string text_in(Language language, const doctor::diagnosis::Note& note) {
   const Texts& texts = texts_of(note.id);
-  return text_in(language, has_all(texts, note.arguments) ? texts : texts_of_plain(note.id),
-                 std::span<const std::string>(note.arguments));
+  std::vector<std::string> arguments;
+  for (const std::string& argument : note.arguments) {
+    arguments.push_back(amount_in(language, argument));
+  }
+  return text_in(language, has_all(texts, arguments) ? texts : texts_of_plain(note.id),
+                 std::span<const std::string>(arguments));
 }
 
-std::string text_in(Language language, const TorchAssumption& assumption) {
+std::string text_in(Language language, const doctor::torch::TorchAssumption& assumption) {
   return text_in(language, texts_of(assumption.id),
                  std::span<const std::string>(assumption.arguments));
 }
@@ -145,6 +167,11 @@ std::vector<CatalogueRow> whole_catalogue() {
     rows.push_back({fmt::format("{}.{}", family, index), texts});
   };
   for (const auto& row : text_table()) add("text", static_cast<std::size_t>(row.id), row.texts);
+  for (const auto& row : plan_text_table()) {
+    add("plan", static_cast<std::size_t>(row.id), row.texts);
+  }
+  const std::span<const Texts> errors = error_line_table();
+  for (std::size_t i = 0; i < errors.size(); ++i) add("error", i, errors[i]);
   for (const auto& row : note_table()) add("note", static_cast<std::size_t>(row.id), row.texts);
   for (const auto& row : plain_note_table()) {
     add("plain_note", static_cast<std::size_t>(row.id), row.texts);
@@ -166,4 +193,4 @@ std::vector<CatalogueRow> whole_catalogue() {
   return rows;
 }
 
-}  // namespace snug
+}  // namespace snug::report

@@ -1,4 +1,4 @@
-// The message catalogue of the doctor: every sentence in English, Chinese, Japanese and German.
+// The message catalogue: every sentence in English, Chinese, Japanese and German.
 // Texts have placeholders {0}, {1}...; parameters, keys, commands and units are never translated.
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "doctor/diagnosis/diagnosis.h"
 #include "doctor/fixes/fixes.h"
 
-namespace snug {
+namespace snug::report {
 
 enum class Language : std::uint8_t { kEnglish, kChinese, kJapanese, kGerman };
 constexpr std::size_t kLanguageCount = 4;
@@ -23,8 +23,9 @@ constexpr std::size_t kLanguageCount = 4;
 std::string_view code_of(Language language) noexcept;       // "en", "zh", "ja", "de"
 std::string_view html_lang_of(Language language) noexcept;  // "zh-Hans" where script matters
 
-// What --lang says, else the locale's prefix ("zh_CN.UTF-8"), else English. `env_lang` may be null.
-// Throws ConfigError on an unknown --lang, in the locale's language.
+// What --lang says, else the locale's prefix ("zh_CN.UTF-8"), else English. The Chinese is in
+// simplified characters, so locales of the traditional script (zh_TW, zh_Hant) get English.
+// `env_lang` may be null. Throws ConfigError on an unknown --lang, in the locale's language.
 Language language_of(const std::string& lang_option, const char* env_lang);
 
 // The locale that messages follow: LC_ALL, else LC_MESSAGES, else LANG; null when none is set.
@@ -89,6 +90,7 @@ enum class TextId : std::uint8_t {
   kPartFree,
   kPartUnknown,
   kPartTotal,
+  kPartSum,
   // The parts of a run that have a peak of their own.
   kPeakStart,
   kPeakEvaluateFirst,
@@ -105,6 +107,9 @@ enum class TextId : std::uint8_t {
   kPeakAt,
   kCompiledRange,
   kContextRange,
+  kWhatCounts,
+  kCardGives,
+  kCardGivesBesideDisplay,
   kOfTheCard,
   kTrainNo,
   kTrainTight,
@@ -186,19 +191,20 @@ enum class TextId : std::uint8_t {
 };
 constexpr std::size_t kTextIdCount = static_cast<std::size_t>(TextId::kUnknownLanguage) + 1;
 
-std::string_view name_of(NoteId note) noexcept;  // "only_a_warning", as in JSON
+std::string_view name_of(doctor::diagnosis::NoteId note) noexcept;  // "only_a_warning", as in JSON
 
 // The texts of the values of each enum.
 const Texts& texts_of(TextId id);
-const Texts& texts_of(NoteId note);
-const Texts& texts_of_plain(NoteId note);  // for when an argument is missing; texts_of() if none
-const Texts& headline_texts(Cause cause);
-const Texts& explanation_texts(Cause cause);
-const Texts& texts_of(TorchPhase phase);
+const Texts& texts_of(doctor::diagnosis::NoteId note);
+const Texts& texts_of_plain(
+    doctor::diagnosis::NoteId note);  // for when an argument is missing; texts_of() if none
+const Texts& headline_texts(doctor::diagnosis::Cause cause);
+const Texts& explanation_texts(doctor::diagnosis::Cause cause);
+const Texts& texts_of(doctor::torch::TorchPhase phase);
 // Of the kinds that fixes for PyTorch have.
-const Texts& name_texts(FixKind kind);
-const Texts& action_texts(FixKind kind);
-const Texts& texts_of(TorchAssumptionId assumption);
+const Texts& name_texts(fit::FixKind kind);
+const Texts& action_texts(fit::FixKind kind);
+const Texts& texts_of(doctor::torch::TorchAssumptionId assumption);
 
 // By a tensor's label (Candidate::label); null: no such label.
 const Texts* tensor_texts(std::string_view label);
@@ -213,8 +219,8 @@ std::string text_in(Language language, const Texts& texts,
                     std::initializer_list<std::string> arguments);
 std::string text_in(Language language, TextId id,
                     std::initializer_list<std::string> arguments = {});
-std::string text_in(Language language, const Note& note);
-std::string text_in(Language language, const TorchAssumption& assumption);
+std::string text_in(Language language, const doctor::diagnosis::Note& note);
+std::string text_in(Language language, const doctor::torch::TorchAssumption& assumption);
 
 // "gradient of h.3.mlp.c_fc input", "exp_avg of transformer.wte.weight": a label and its owner,
 // which may be empty. A label that is not in the catalogue stays.
@@ -231,4 +237,4 @@ struct CatalogueRow {
 };
 std::vector<CatalogueRow> whole_catalogue();
 
-}  // namespace snug
+}  // namespace snug::report

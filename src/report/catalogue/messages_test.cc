@@ -10,7 +10,7 @@
 #include "report/doctor/english_for_test.h"
 #include "report/doctor/for_test.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 std::set<char> placeholders(std::string_view text) {
@@ -67,18 +67,20 @@ TEST(Messages, TheTestKnowsEnglishWhenItSeesIt) {
 
 TEST(Messages, EverythingOfTheDoctorHasWords) {
   for (const Language language : kAllLanguages) {
-    for (const Note& note : diagnosis_with_all_notes().notes) {
+    for (const doctor::diagnosis::Note& note : diagnosis_with_all_notes().notes) {
       EXPECT_EQ(text_in(language, note).find('?'), std::string::npos) << name_of(note.id);
-      const std::string without = text_in(language, Note{note.id, {}});
+      const std::string without = text_in(language, doctor::diagnosis::Note{note.id, {}});
       EXPECT_FALSE(without.empty()) << name_of(note.id);
     }
   }
 }
 
 TEST(Messages, ANoteWithoutItsFigureIsStillASentence) {
-  EXPECT_EQ(text_in(Language::kEnglish, Note{NoteId::kHostKilled, {""}}),
+  EXPECT_EQ(text_in(Language::kEnglish,
+                    doctor::diagnosis::Note{doctor::diagnosis::NoteId::kHostKilled, {""}}),
             "The kernel ended the process for lack of RAM.");
-  EXPECT_EQ(text_in(Language::kEnglish, Note{NoteId::kHostKilled, {"3.00 GiB"}}),
+  EXPECT_EQ(text_in(Language::kEnglish,
+                    doctor::diagnosis::Note{doctor::diagnosis::NoteId::kHostKilled, {"3.00 GiB"}}),
             "The kernel ended the process for lack of RAM; it held 3.00 GiB.");
 }
 
@@ -89,29 +91,30 @@ TEST(Messages, FilledLeavesOtherBracesAlone) {
 }
 
 TEST(Messages, EveryAssumptionIsASentence) {
-  TorchRun older = run_for_test();
-  older.version = TorchVersion::kOlder;
+  doctor::torch::TorchRun older = run_for_test();
+  older.version = doctor::torch::TorchVersion::kOlder;
   older.flash = older.fused_adam = false;
   older.ddp = older.resumed = older.compiled = true;
   older.checkpoint_blocks = 5;
   older.accumulation_steps = 1;
-  TorchRun single = run_for_test();
+  doctor::torch::TorchRun single = run_for_test();
   single.compute = DType::kF32;
-  TorchRun odd = single;
+  doctor::torch::TorchRun odd = single;
   odd.n_head = 1;
   odd.n_embd = 7;
-  for (const TorchRun& run : {run_for_test(), older, single, odd}) {
-    for (const TorchAssumption& assumption : torch_assumptions(run)) {
+  for (const doctor::torch::TorchRun& run : {run_for_test(), older, single, odd}) {
+    for (const doctor::torch::TorchAssumption& assumption : doctor::torch::torch_assumptions(run)) {
       for (const Language language : kAllLanguages) {
         EXPECT_EQ(text_in(language, assumption).find('?'), std::string::npos)
-            << name_of(assumption.id);
+            << doctor::torch::name_of(assumption.id);
       }
     }
   }
-  EXPECT_EQ(
-      text_in(Language::kEnglish, TorchAssumption{TorchAssumptionId::kCheckpoint, {"5", "12"}}),
-      "torch.utils.checkpoint (not reentrant) wraps the first 5 of 12 blocks: each keeps its "
-      "fp32 input and is recomputed in backward");
+  EXPECT_EQ(text_in(Language::kEnglish,
+                    doctor::torch::TorchAssumption{doctor::torch::TorchAssumptionId::kCheckpoint,
+                                                   {"5", "12"}}),
+            "torch.utils.checkpoint (not reentrant) wraps the first 5 of 12 blocks: each keeps its "
+            "fp32 input and is recomputed in backward");
 }
 
 TEST(Language, FollowsTheOptionThenTheLocale) {
@@ -119,6 +122,10 @@ TEST(Language, FollowsTheOptionThenTheLocale) {
   EXPECT_EQ(language_of("", "zh_CN.UTF-8"), Language::kChinese);
   EXPECT_EQ(language_of("", "de"), Language::kGerman);
   EXPECT_EQ(language_of("", "ja-JP"), Language::kJapanese);
+  for (const char* locale : {"zh_TW.UTF-8", "zh_HK", "zh-Hant", "zh_Hant_TW.UTF-8", "zh_MO"}) {
+    EXPECT_EQ(language_of("", locale), Language::kEnglish) << locale;
+  }
+  EXPECT_EQ(language_of("", "zh_SG.UTF-8"), Language::kChinese);
   EXPECT_EQ(language_of("", "C.UTF-8"), Language::kEnglish);
   EXPECT_EQ(language_of("", "den_XX"), Language::kEnglish);
   EXPECT_EQ(language_of("", nullptr), Language::kEnglish);
@@ -138,4 +145,4 @@ TEST(Language, AnUnknownOptionNamesTheFourInTheLocalesLanguage) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::report

@@ -1,262 +1,262 @@
 // What the doctor says beside the answer. The arguments are those of notes.h.
 #include "report/catalogue/tables.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 // clang-format off
-constexpr std::array<MessageRow<NoteId>, kNoteCount> kNotes = {{
-{NoteId::kOnlyAWarning, {
+constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::kNoteCount> kNotes = {{
+{doctor::diagnosis::NoteId::kOnlyAWarning, {
  "The allocator's warning alone is not fatal: PyTorch frees its cache and tries again. What counts is whether an error follows.",
  "分配器的警告本身并不致命：PyTorch 会释放缓存后重试。关键是其后是否出现报错。",
  "アロケータの警告だけでは致命的ではありません。PyTorch はキャッシュを解放して再試行します。重要なのは、その後にエラーが出ているかどうかです。",
  "Die Warnung des Allokators allein ist nicht fatal: PyTorch leert seinen Cache und versucht es noch einmal. Entscheidend ist, ob danach ein Fehler folgt."}},
-{NoteId::kMessageCut, {
+{doctor::diagnosis::NoteId::kMessageCut, {
  "The message is cut off; what is missing was not used.",
  "报错信息不完整；缺失的部分没有参与判断。",
  "メッセージが途中で切れています。欠けている部分は判断に使っていません。",
  "Die Meldung ist abgeschnitten; was fehlt, wurde nicht verwendet."}},
-{NoteId::kAllocatedOverCapacity, {
+{doctor::diagnosis::NoteId::kAllocatedOverCapacity, {
  "PyTorch holds {0}, more than the card's {1}: the Windows driver has moved a part to the host's RAM, which is slow.",
  "PyTorch 已占用 {0}，超过显卡的 {1}：Windows 驱动把一部分移到了内存中，速度会很慢。",
  "PyTorch は {0} を確保しており、GPU の {1} を超えています。Windows のドライバが一部をホストの RAM に移しているため、低速になります。",
  "PyTorch belegt {0}, mehr als die {1} der Karte: Der Windows-Treiber hat einen Teil in den Arbeitsspeicher verschoben, und das ist langsam."}},
-{NoteId::kNotAvailablePerProcess, {
+{doctor::diagnosis::NoteId::kNotAvailablePerProcess, {
  "The driver cannot tell what each process holds (Windows, WSL).",
  "驱动无法给出各个进程的占用量（Windows、WSL）。",
  "プロセスごとの使用量はドライバから取得できません（Windows、WSL）。",
  "Der Treiber kann nicht sagen, was jeder Prozess belegt (Windows, WSL)."}},
-{NoteId::kCorruptSize, {
+{doctor::diagnosis::NoteId::kCorruptSize, {
  "\"more than 1EB\" is a broken size, not a request: look at the first error above it.",
  "“more than 1EB” 是损坏的数值，并非真实的申请：请查看它之前的第一个报错。",
  "「more than 1EB」は壊れた値で、実際の要求ではありません。その前に出た最初のエラーを確認してください。",
  "„more than 1EB“ ist eine kaputte Größe, keine echte Anforderung: Maßgeblich ist der erste Fehler davor."}},
-{NoteId::kOldRounding, {
+{doctor::diagnosis::NoteId::kOldRounding, {
  "PyTorch before 1.4 rounded large requests up to 128 KiB, not to 2 MiB.",
  "1.4 之前的 PyTorch 把较大的申请向上取整到 128 KiB，而不是 2 MiB。",
  "1.4 より前の PyTorch は、大きな要求を 2 MiB ではなく 128 KiB 単位に切り上げていました。",
  "PyTorch vor 1.4 rundete große Anforderungen auf 128 KiB auf, nicht auf 2 MiB."}},
-{NoteId::kRoundedRequest, {
+{doctor::diagnosis::NoteId::kRoundedRequest, {
  "The message prints {0}, which is rounded: the tensor has between {1} and {2}.",
  "报错中的 {0} 是取整后的数值：该张量的实际大小在 {1} 与 {2} 之间。",
  "メッセージの {0} は丸められた値です。実際のテンソルは {1} から {2} の間です。",
  "Die Meldung nennt {0}, das ist gerundet: Der Tensor hat zwischen {1} und {2}."}},
-{NoteId::kSharedMemoryOfChip, {
+{doctor::diagnosis::NoteId::kSharedMemoryOfChip, {
  "A Triton kernel wants {0} of the chip's shared memory, the limit is {1}. That is not VRAM: a smaller batch does not help, a smaller tile or compile=False does.",
  "Triton 内核需要 {0} 的片上共享内存，上限是 {1}。这不是显存：减小批次没有用，缩小分块或设置 compile=False 才有用。",
  "Triton カーネルがチップ上の共有メモリを {0} 要求しましたが、上限は {1} です。これは VRAM ではありません。バッチを小さくしても効果はなく、タイルを小さくするか compile=False にしてください。",
  "Ein Triton-Kernel verlangt {0} vom Shared Memory des Chips, die Grenze ist {1}. Das ist kein VRAM: Ein kleinerer Batch hilft nicht, kleinere Kacheln oder compile=False schon."}},
-{NoteId::kNotEnoughSms, {
+{doctor::diagnosis::NoteId::kNotEnoughSms, {
  "\"Not enough SMs to use max_autotune_gemm mode\" is harmless: the card has fewer multiprocessors than that search wants. It takes no memory.",
  "“Not enough SMs to use max_autotune_gemm mode” 无害：只是显卡的多处理器数量少于该搜索的要求，不占用显存。",
  "「Not enough SMs to use max_autotune_gemm mode」は無害です。この探索が求めるよりマルチプロセッサが少ないというだけで、メモリは消費しません。",
  "„Not enough SMs to use max_autotune_gemm mode“ ist harmlos: Die Karte hat weniger Multiprozessoren, als diese Suche verlangt. Speicher kostet das nicht."}},
-{NoteId::kGradScalerDeprecated, {
+{doctor::diagnosis::NoteId::kGradScalerDeprecated, {
  "The GradScaler warning is harmless. The line of today: {0}",
  "GradScaler 的弃用警告无害。现在的写法：{0}",
  "GradScaler の非推奨警告は無害です。現在の書き方：{0}",
  "Die Warnung zu GradScaler ist harmlos. Heute schreibt man: {0}"}},
-{NoteId::kNoBfloat16, {
+{doctor::diagnosis::NoteId::kNoBfloat16, {
  "{0} has no bfloat16, which came with Ampere. Set dtype = 'float16': train.py then scales the loss by itself.",
  "{0} 不支持 bfloat16（Ampere 起才有）。请设置 dtype = 'float16'，train.py 会自动缩放损失。",
  "{0} は bfloat16 に対応していません（Ampere 以降の機能です）。dtype = 'float16' にすると、train.py が損失のスケーリングを自動で行います。",
  "{0} kennt kein bfloat16, das kam erst mit Ampere. Mit dtype = 'float16' skaliert train.py den Loss von selbst."}},
-{NoteId::kDevShm, {
+{doctor::diagnosis::NoteId::kDevShm, {
  "/dev/shm is too small for the data workers: enlarge it (docker run --shm-size=8g) or use fewer workers.",
  "/dev/shm 对数据加载进程来说太小：请调大（docker run --shm-size=8g）或减少进程数。",
  "/dev/shm がデータ用ワーカーには小さすぎます。大きくするか（docker run --shm-size=8g）、ワーカーを減らしてください。",
  "/dev/shm ist für die Daten-Worker zu klein: vergrößern (docker run --shm-size=8g) oder weniger Worker verwenden."}},
-{NoteId::kDiskFull, {
+{doctor::diagnosis::NoteId::kDiskFull, {
  "The disk is full, not the memory.",
  "是磁盘满了，不是内存或显存不足。",
  "不足しているのはメモリではなく、ディスクの空きです。",
  "Die Festplatte ist voll, nicht der Speicher."}},
-{NoteId::kTokenBeyondVocabulary, {
+{doctor::diagnosis::NoteId::kTokenBeyondVocabulary, {
  "A check on the card itself failed: an index was beyond its table. In nanoGPT that is nearly always a token id beyond the vocabulary (data of another tokenizer, an old meta.pkl) or a position beyond block_size. What cuBLAS or the driver report after it follows from it. One step with device='cpu' shows the line.",
  "显卡上的检查失败：有索引超出了表的范围。在 nanoGPT 中几乎总是某个 token 编号超出词表（数据来自另一种分词器，或 meta.pkl 已过时），或者位置超过 block_size。之后 cuBLAS 或驱动的报错都由此引起。用 device='cpu' 跑一步即可看到出错的代码行。",
  "GPU 上のチェックに失敗しました。インデックスが表の範囲を超えています。nanoGPT ではほとんどの場合、トークン番号が語彙を超えているか（別のトークナイザのデータ、古い meta.pkl）、位置が block_size を超えています。その後の cuBLAS やドライバのエラーはその結果です。device='cpu' で 1 ステップ実行すれば該当行がわかります。",
  "Eine Prüfung auf der Karte selbst schlug fehl: Ein Index lag außerhalb seiner Tabelle. In nanoGPT ist das fast immer eine Token-Nummer jenseits des Vokabulars (Daten eines anderen Tokenizers, eine alte meta.pkl) oder eine Position jenseits von block_size. Was cuBLAS oder der Treiber danach melden, folgt daraus. Ein Schritt mit device='cpu' zeigt die Zeile."}},
-{NoteId::kOtherError, {
+{doctor::diagnosis::NoteId::kOtherError, {
  "The run ended with {0}, which is not about memory.",
  "运行因 {0} 而终止，与内存或显存无关。",
  "実行は {0} で終了しました。メモリとは関係ありません。",
  "Der Lauf endete mit {0}; mit Speicher hat das nichts zu tun."}},
-{NoteId::kHostKilled, {
+{doctor::diagnosis::NoteId::kHostKilled, {
  "The kernel ended the process for lack of RAM; it held {0}.",
  "系统内核因内存（RAM）不足终止了该进程；当时它占用 {0}。",
  "RAM が不足したため、カーネルがプロセスを強制終了しました。終了時の使用量は {0} です。",
  "Der Kernel hat den Prozess beendet, weil der Arbeitsspeicher ausging; er belegte {0}."}},
-{NoteId::kHostAllocator, {
+{doctor::diagnosis::NoteId::kHostAllocator, {
  "The {0} were asked of the RAM, not of the card.",
  "这 {0} 申请的是内存（RAM），不是显存。",
  "この {0} は GPU ではなく RAM への要求です。",
  "Die {0} wurden vom Arbeitsspeicher verlangt, nicht von der Karte."}},
-{NoteId::kPrepareWorkers, {
+{doctor::diagnosis::NoteId::kPrepareWorkers, {
  "Every worker of prepare.py holds its own part of the data in RAM: lower num_proc.",
  "prepare.py 的每个工作进程都会在内存中保留自己的一份数据：请调小 num_proc。",
  "prepare.py のワーカーはそれぞれ自分の分のデータを RAM に保持します。num_proc を小さくしてください。",
  "Jeder Worker von prepare.py hält seinen eigenen Teil der Daten im Arbeitsspeicher: num_proc verkleinern."}},
-{NoteId::kCublasThreeCauses, {
+{doctor::diagnosis::NoteId::kCublasThreeCauses, {
  "cuBLAS fails like this for three reasons: the card is full, a token id is beyond the vocabulary, or the installation is broken. One step with device='cpu' tells a bad token id from the others.",
  "cuBLAS 这样报错有三种原因：显存已满、token 编号超出词表，或安装损坏。用 device='cpu' 运行一步即可判断是不是 token 编号的问题。",
  "cuBLAS がこのように失敗する原因は三つあります。GPU のメモリ不足、語彙を超えるトークン番号、壊れたインストールです。device='cpu' で 1 ステップ実行すれば、トークン番号の問題かどうかがわかります。",
  "cuBLAS scheitert so aus drei Gründen: Die Karte ist voll, eine Token-Nummer liegt jenseits des Vokabulars, oder die Installation ist defekt. Ein Schritt mit device='cpu' zeigt, ob es an der Token-Nummer liegt."}},
-{NoteId::kDriverThreeCauses, {
+{doctor::diagnosis::NoteId::kDriverThreeCauses, {
  "The driver prints no sizes. Usual reasons: no room for the CUDA context itself, too much pinned host memory, or another process on the card (nvidia-smi shows it).",
  "驱动没有给出大小。常见原因：放不下 CUDA 上下文、锁页内存过多，或显卡上有其他进程（可用 nvidia-smi 查看）。",
  "ドライバはサイズを表示しません。よくある原因は、CUDA コンテキスト自体が入らない、ピン留めしたホストメモリが多すぎる、他のプロセスが GPU を使っている（nvidia-smi で確認できます）、の三つです。",
  "Der Treiber nennt keine Größen. Übliche Gründe: kein Platz für den CUDA-Kontext selbst, zu viel gepinnter Arbeitsspeicher oder ein anderer Prozess auf der Karte (nvidia-smi zeigt ihn)."}},
-{NoteId::kNcclBuffers, {
+{doctor::diagnosis::NoteId::kNcclBuffers, {
  "NCCL's own buffers come on top of PyTorch's figures; with them the context can reach 3 GiB.",
  "NCCL 自己的缓冲区不计入 PyTorch 的数字；算上它，上下文可达 3 GiB。",
  "NCCL 自身のバッファは PyTorch の数値には含まれません。これを含めるとコンテキストは 3 GiB に達することがあります。",
  "Die eigenen Puffer von NCCL kommen zu den Zahlen von PyTorch hinzu; mit ihnen kann der Kontext 3 GiB erreichen."}},
-{NoteId::kMpsSharesRam, {
+{doctor::diagnosis::NoteId::kMpsSharesRam, {
  "On Apple chips the card shares the RAM: what other programs hold counts too.",
  "苹果芯片的显存与内存共用：其他程序占用的部分也算在内。",
  "Apple シリコンでは GPU と RAM が共有されるため、他のプログラムの使用量も影響します。",
  "Auf Apple-Chips teilt sich die Karte den Arbeitsspeicher: Was andere Programme belegen, zählt mit."}},
-{NoteId::kLlmCNoSizes, {
+{doctor::diagnosis::NoteId::kLlmCNoSizes, {
  "llm.c prints no sizes. Weights, gradients and optimizer state take {0}, all together {1}.",
  "llm.c 不输出大小。权重、梯度和优化器状态占 {0}，总共需要 {1}。",
  "llm.c はサイズを表示しません。重み・勾配・オプティマイザ状態で {0}、全体で {1} が必要です。",
  "llm.c nennt keine Größen. Gewichte, Gradienten und Optimizer-Zustand brauchen {0}, alles zusammen {1}."}},
-{NoteId::kSelfIsProcess, {
+{doctor::diagnosis::NoteId::kSelfIsProcess, {
  "Process {0} in the message is this run itself: in a container it is listed by its number.",
  "报错中的进程 {0} 就是本次运行自己：在容器里它以进程号列出。",
  "メッセージのプロセス {0} はこの実行自身です。コンテナ内では番号で表示されます。",
  "Prozess {0} in der Meldung ist dieser Lauf selbst: In einem Container erscheint er mit seiner Nummer."}},
-{NoteId::kIdleContexts, {
+{doctor::diagnosis::NoteId::kIdleContexts, {
  "Processes that hold nothing but a bare CUDA context: {0}.",
  "只占用一个空 CUDA 上下文的进程数：{0}。",
  "CUDA コンテキストだけを保持しているプロセスの数：{0}。",
  "Prozesse, die nur einen leeren CUDA-Kontext halten: {0}."}},
-{NoteId::kTwoRanksOneCard, {
+{doctor::diagnosis::NoteId::kTwoRanksOneCard, {
  "Several ranks may be sharing one card: check CUDA_VISIBLE_DEVICES and LOCAL_RANK.",
  "可能有多个 rank 共用了一张显卡：请检查 CUDA_VISIBLE_DEVICES 和 LOCAL_RANK。",
  "複数の rank が 1 枚の GPU を共有している可能性があります。CUDA_VISIBLE_DEVICES と LOCAL_RANK を確認してください。",
  "Vielleicht teilen sich mehrere Ränge eine Karte: CUDA_VISIBLE_DEVICES und LOCAL_RANK prüfen."}},
-{NoteId::kSampling, {
+{doctor::diagnosis::NoteId::kSampling, {
  "This was sampling, not training. nanoGPT's generate() has no KV cache: every new token computes the whole context again, at batch 1, as sample.py draws its num_samples one after another. What it needs is the weights and one forward pass.",
  "这是在采样，不是训练。nanoGPT 的 generate() 没有 KV 缓存：每生成一个 token 都要重新计算整个上下文；批次为 1，因为 sample.py 逐个生成 num_samples 个样本。所需的只是权重和一次前向计算。",
  "これは学習ではなくサンプリングです。nanoGPT の generate() には KV キャッシュがなく、トークンを 1 つ生成するたびに文脈全体を計算し直します。sample.py は num_samples 個を 1 つずつ生成するため、バッチは 1 です。必要なのは重みと 1 回の順伝播だけです。",
  "Das war Sampling, kein Training. generate() von nanoGPT hat keinen KV-Cache: Jedes neue Token berechnet den ganzen Kontext neu, mit Batch 1, denn sample.py zieht die num_samples nacheinander. Gebraucht werden die Gewichte und ein Vorwärtsdurchgang."}},
-{NoteId::kNoFailureInLog, {
+{doctor::diagnosis::NoteId::kNoFailureInLog, {
  "The log shows a run but no failure: what is said here follows from the config alone.",
  "日志中有运行记录，但没有报错：这里的结论只依据配置得出。",
  "ログには実行の記録がありますが、エラーがありません。ここでの内容は設定だけに基づきます。",
  "Das Log zeigt einen Lauf, aber keinen Fehler: Was hier steht, folgt allein aus der Konfiguration."}},
-{NoteId::kLimitSet, {
+{doctor::diagnosis::NoteId::kLimitSet, {
  "This process may use only {0} of the card: a memory fraction or a MIG slice is set.",
  "本进程最多只能使用显卡的 {0}：设置了显存比例上限或 MIG 切分。",
  "このプロセスが使えるのは GPU のうち {0} だけです。メモリ割合の上限か MIG スライスが設定されています。",
  "Dieser Prozess darf nur {0} der Karte nutzen: Ein Speicheranteil oder ein MIG-Slice ist gesetzt."}},
-{NoteId::kStatesAlone, {
+{doctor::diagnosis::NoteId::kStatesAlone, {
  "What stands whatever the batch size (weights, gradients, AdamW's state, copies of weights) takes {0}; PyTorch can have {1} of the card. No batch size helps: it takes a smaller model, a larger card or another optimizer.",
  "与批次大小无关的部分（权重、梯度、AdamW 状态、权重副本）就需要 {0}，而 PyTorch 在这张显卡上只能用 {1}。改批次大小没有用：需要更小的模型、更大的显卡或别的优化器。",
  "バッチサイズに関係なく必要な分（重み・勾配・AdamW の状態・重みのコピー）だけで {0} ですが、PyTorch がこの GPU で使えるのは {1} です。バッチサイズでは解決せず、より小さなモデル、より大きな GPU、または別のオプティマイザが必要です。",
  "Was bei jeder Batchgröße steht (Gewichte, Gradienten, AdamW-Zustand, Kopien von Gewichten), braucht {0}; PyTorch kann von der Karte {1} haben. Keine Batchgröße hilft: Nötig ist ein kleineres Modell, eine größere Karte oder ein anderer Optimizer."}},
-{NoteId::kFirstStepNeedsMore, {
+{doctor::diagnosis::NoteId::kFirstStepNeedsMore, {
  "Had this allocation passed, the run would still have failed: a training step needs {0}, PyTorch can have {1} of the card.",
  "即使这次分配成功，运行仍会失败：一个训练步需要 {0}，而 PyTorch 在这张显卡上只能用 {1}。",
  "この割り当てが成功していても、実行は失敗していました。学習の 1 ステップには {0} 必要ですが、PyTorch がこの GPU で使えるのは {1} です。",
  "Selbst wenn diese Anforderung gelungen wäre, wäre der Lauf gescheitert: Ein Trainingsschritt braucht {0}, PyTorch kann von der Karte {1} haben."}},
-{NoteId::kAccumulationAddsGradients, {
+{doctor::diagnosis::NoteId::kAccumulationAddsGradients, {
  "With gradient_accumulation_steps above 1 the gradients stand while the next micro-step runs: 4 bytes per parameter more at the peak.",
  "gradient_accumulation_steps 大于 1 时，下一个微步运行期间梯度一直保留：峰值每个参数多 4 字节。",
  "gradient_accumulation_steps が 1 より大きいと、次のマイクロステップの間も勾配が残ります。ピークはパラメータあたり 4 バイト増えます。",
  "Bei gradient_accumulation_steps über 1 bleiben die Gradienten stehen, während der nächste Mikroschritt läuft: an der Spitze 4 Byte mehr je Parameter."}},
-{NoteId::kLogitsKeptAlive, {
+{doctor::diagnosis::NoteId::kLogitsKeptAlive, {
  "The global name `logits` in train.py keeps {0} alive; `del logits` once the loss is computed gives them back.",
  "train.py 中的全局变量 `logits` 一直占着 {0}；算出损失后执行 `del logits` 即可释放。",
  "train.py のグローバル変数 `logits` が {0} を保持し続けます。損失を計算した後に `del logits` すれば解放されます。",
  "Der globale Name `logits` in train.py hält {0} am Leben; `del logits` nach der Berechnung des Loss gibt sie frei."}},
-{NoteId::kResumeKeepsACopy, {
+{doctor::diagnosis::NoteId::kResumeKeepsACopy, {
  "After a resume train.py keeps the loaded weights on the card a second time: {0}. `state_dict = None` after loading gives them back.",
  "恢复训练后，train.py 会在显卡上多保留一份载入的权重：{0}。载入后执行 `state_dict = None` 即可释放。",
  "再開後、train.py は読み込んだ重みをもう一組 GPU に保持します：{0}。読み込み後に `state_dict = None` とすれば解放されます。",
  "Nach einer Fortsetzung hält train.py die geladenen Gewichte ein zweites Mal auf der Karte: {0}. `state_dict = None` nach dem Laden gibt sie frei."}},
-{NoteId::kAmbiguous, {
+{doctor::diagnosis::NoteId::kAmbiguous, {
  "Tensors of this run that have such a size: {0}. They are listed by likelihood.",
  "本次运行中具有这一大小的张量有 {0} 个，已按可能性排列。",
  "この大きさのテンソルは、この実行に {0} 個あります。可能性の高い順に並べています。",
  "Tensoren dieses Laufs mit dieser Größe: {0}. Sie sind nach Wahrscheinlichkeit geordnet."}},
-{NoteId::kShapeFromConfigDiffers, {
+{doctor::diagnosis::NoteId::kShapeFromConfigDiffers, {
  "The shape in the log is none of this config's: the run that failed had other settings.",
  "日志中的形状在这份配置里并不存在：出错的那次运行用的是别的设置。",
  "ログの形状はこの設定からは生じません。失敗した実行は別の設定だったはずです。",
  "Die Form im Log kommt in dieser Konfiguration nicht vor: Der gescheiterte Lauf hatte andere Einstellungen."}},
-{NoteId::kHeadsDoNotDivide, {
+{doctor::diagnosis::NoteId::kHeadsDoNotDivide, {
  "n_embd = {0} is not divisible by n_head = {1}: nanoGPT stops with an assertion before it needs any memory. n_head = {2} keeps the width, n_embd = {3} keeps the heads.",
  "n_embd = {0} 不能被 n_head = {1} 整除：nanoGPT 在用到显存之前就会断言失败。n_head = {2} 可保持宽度，n_embd = {3} 可保持头数。",
  "n_embd = {0} は n_head = {1} で割り切れません。nanoGPT はメモリを使う前にアサーションで停止します。幅を保つなら n_head = {2}、ヘッド数を保つなら n_embd = {3} です。",
  "n_embd = {0} ist nicht durch n_head = {1} teilbar: nanoGPT bricht mit einer Assertion ab, bevor es Speicher braucht. n_head = {2} behält die Breite, n_embd = {3} die Köpfe."}},
-{NoteId::kVocabularyAssumed, {
+{doctor::diagnosis::NoteId::kVocabularyAssumed, {
  "The size of the vocabulary is not given; {0} is assumed.",
  "没有给出词表大小，按 {0} 计算。",
  "語彙数が指定されていないため、{0} と仮定しています。",
  "Die Größe des Vokabulars ist nicht angegeben; angenommen wird {0}."}},
-{NoteId::kLittleInPieces, {
+{doctor::diagnosis::NoteId::kLittleInPieces, {
  "Only {0} is in pieces. With expandable_segments:True this request may pass, but the card stays nearly full: lower the need as well.",
  "零散的只有 {0}。设置 expandable_segments:True 后这次申请也许能通过，但显卡仍几乎占满：还应减少需求。",
  "断片になっているのは {0} だけです。expandable_segments:True でこの要求は通るかもしれませんが、GPU はほぼ一杯のままです。必要量も減らしてください。",
  "Nur {0} liegen in Stücken. Mit expandable_segments:True geht diese Anforderung vielleicht durch, doch die Karte bleibt fast voll: Auch der Bedarf sollte sinken."}},
-{NoteId::kMatchedRun, {
+{doctor::diagnosis::NoteId::kMatchedRun, {
  "The figures of the message go with another run than the one given: {0}. Everything here is about that run.",
  "报错中的数字与给出的设置不符，而与另一种运行吻合：{0}。这里的一切都针对那种运行。",
  "メッセージの数値は、指定された実行ではなく別の実行と一致します：{0}。ここに示す内容はすべてその実行についてのものです。",
  "Die Zahlen der Meldung passen zu einem anderen als dem angegebenen Lauf: {0}. Alles hier gilt für jenen Lauf."}},
-{NoteId::kSettingsFromLog, {
+{doctor::diagnosis::NoteId::kSettingsFromLog, {
  "Taken from the log: {0}.",
  "取自日志：{0}。",
  "ログから読み取った設定：{0}。",
  "Aus dem Log übernommen: {0}."}},
-{NoteId::kLogSettingsNotUsed, {
+{doctor::diagnosis::NoteId::kLogSettingsNotUsed, {
  "The settings in the log do not make a run, so they are not used: {0}.",
  "日志中的设置无法构成一次运行，因此没有采用：{0}。",
  "ログの設定では実行が成り立たないため、使っていません：{0}。",
  "Die Einstellungen im Log ergeben keinen Lauf und werden deshalb nicht verwendet: {0}."}},
-{NoteId::kOtherTokens, {
+{doctor::diagnosis::NoteId::kOtherTokens, {
  "The log trains {0} tokens per iteration, this config {1}: the run that failed had other settings.",
  "日志中每次迭代训练 {0} 个 token，而这份配置是 {1} 个：出错的那次运行用的是别的设置。",
  "ログでは 1 イテレーションあたり {0} トークン、この設定では {1} トークンです。失敗した実行は別の設定だったはずです。",
  "Im Log sind es {0} Tokens je Iteration, in dieser Konfiguration {1}: Der gescheiterte Lauf hatte andere Einstellungen."}},
-{NoteId::kOtherParameters, {
+{doctor::diagnosis::NoteId::kOtherParameters, {
  "The log has a model of {0} parameters, this config one of {1}.",
  "日志中的模型有 {0} 参数，而这份配置的模型有 {1} 参数。",
  "ログのモデルは {0} パラメータ、この設定のモデルは {1} パラメータです。",
  "Das Log nennt ein Modell mit {0} Parametern, diese Konfiguration hat {1}."}},
-{NoteId::kMythEvaluationKeepsGraph, {
+{doctor::diagnosis::NoteId::kMythEvaluationKeepsGraph, {
  "\"Evaluation keeps the graph\": no. estimate_loss runs under torch.no_grad(), so nothing is saved for backward. What it costs are logits: those of the last batch still have a name while the next are computed.",
  "“评估会保留计算图”：不对。estimate_loss 在 torch.no_grad() 下运行，不会为反向传播保存任何东西。它的开销是 logits：计算下一批时，上一批的仍被变量引用。",
  "「評価は計算グラフを保持する」：誤りです。estimate_loss は torch.no_grad() の下で動くため、逆伝播用には何も保存されません。かかるのは logits です。次のバッチを計算する間、前のバッチの分がまだ変数に残っています。",
  "„Die Auswertung behält den Graphen“: nein. estimate_loss läuft unter torch.no_grad(), für die Rückwärtsrechnung wird nichts aufgehoben. Was sie kostet, sind Logits: Die des letzten Batches haben noch einen Namen, während die nächsten entstehen."}},
-{NoteId::kMythKvCache, {
+{doctor::diagnosis::NoteId::kMythKvCache, {
  "\"A KV cache fills the card\": no. Training has none; keys and values are ordinary activations that backward frees.",
  "“KV 缓存占满了显存”：不对。训练时没有 KV 缓存；键和值只是普通的激活值，反向传播后即释放。",
  "「KV キャッシュが GPU を埋める」：誤りです。学習に KV キャッシュはありません。キーとバリューは通常の活性値で、逆伝播の後に解放されます。",
  "„Ein KV-Cache füllt die Karte“: nein. Beim Training gibt es keinen; Keys und Values sind gewöhnliche Aktivierungen, die die Rückwärtsrechnung freigibt."}},
-{NoteId::kMythEvalIters, {
+{doctor::diagnosis::NoteId::kMythEvalIters, {
  "\"Fewer eval_iters save memory\": no. The batches run one after the other in the same memory; only time is saved.",
  "“减少 eval_iters 能省显存”：不对。各批次依次使用同一块显存；省下的只有时间。",
  "「eval_iters を減らせばメモリが減る」：誤りです。バッチは同じメモリを順に使うため、減るのは時間だけです。",
  "„Weniger eval_iters sparen Speicher“: nein. Die Batches laufen nacheinander im selben Speicher; gespart wird nur Zeit."}},
-{NoteId::kMythAccumulationSaves, {
+{doctor::diagnosis::NoteId::kMythAccumulationSaves, {
  "\"More accumulation saves memory\": not by itself. From 1 to 2 steps it adds the gradients, 4 bytes per parameter; what saves is the smaller batch_size that it allows.",
  "“增加梯度累积能省显存”：累积本身不省。从 1 步到 2 步反而多出梯度，每个参数 4 字节；真正省显存的是它所允许的更小的 batch_size。",
  "「勾配累積を増やせばメモリが減る」：累積そのものでは減りません。1 から 2 にすると勾配の分だけ、パラメータあたり 4 バイト増えます。減るのは、それによって batch_size を小さくできるからです。",
  "„Mehr Akkumulation spart Speicher“: nicht von selbst. Von 1 auf 2 Schritte kommen die Gradienten hinzu, 4 Byte je Parameter; sparen kann nur die kleinere batch_size, die dadurch möglich wird."}},
-{NoteId::kMythHalvingHalves, {
+{doctor::diagnosis::NoteId::kMythHalvingHalves, {
  "\"Half the batch, half the memory\": no. It goes from {0} to {1}: activations and logits halve; weights, gradients and optimizer state stay.",
  "“批次减半，显存减半”：不对。会从 {0} 降到 {1}：激活值和 logits 减半，而权重、梯度和优化器状态不变。",
  "「バッチを半分にすればメモリも半分」：誤りです。{0} から {1} になります。活性値と logits は半分になりますが、重み・勾配・オプティマイザ状態は変わりません。",
  "„Halber Batch, halber Speicher“: nein. Aus {0} werden {1}: Aktivierungen und Logits halbieren sich; Gewichte, Gradienten und Optimizer-Zustand bleiben."}},
-{NoteId::kMythCompileOffSaves, {
+{doctor::diagnosis::NoteId::kMythCompileOffSaves, {
  "\"compile=False saves memory\": no. Without torch.compile the step needs {0}, with it {1}: fused kernels keep fewer tensors of the loss.",
  "“compile=False 能省显存”：不对。不用 torch.compile 时一步需要 {0}，使用时为 {1}：融合后的内核保留的损失张量更少。",
  "「compile=False でメモリが減る」：誤りです。1 ステップに必要なのは、torch.compile なしで {0}、ありで {1} です。融合されたカーネルのほうが、保持する損失のテンソルが少なくなります。",
  "„compile=False spart Speicher“: nein. Ohne torch.compile braucht der Schritt {0}, damit {1}: Verschmolzene Kernel behalten weniger Tensoren des Loss."}},
-{NoteId::kMythCheckpointHalves, {
+{doctor::diagnosis::NoteId::kMythCheckpointHalves, {
  "\"Checkpointing halves the memory\": that depends. The peak goes from {0} to {1}: the loss's tensors, as wide as the vocabulary, are not part of the blocks.",
  "“检查点重计算能让显存减半”：视情况而定。峰值从 {0} 变为 {1}：与词表同宽的损失张量不在各层之内，不受影响。",
  "「チェックポイントでメモリが半分になる」：場合によります。ピークは {0} から {1} になります。語彙の幅を持つ損失のテンソルはブロックに含まれないため、減りません。",
@@ -267,6 +267,8 @@ static_assert(in_order(kNotes), "a note of notes.h has no message");
 
 }  // namespace
 
-std::span<const MessageRow<NoteId>, kNoteCount> note_table() { return kNotes; }
+std::span<const MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::kNoteCount> note_table() {
+  return kNotes;
+}
 
-}  // namespace snug
+}  // namespace snug::report

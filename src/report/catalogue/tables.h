@@ -6,8 +6,9 @@
 #include <span>
 
 #include "report/catalogue/messages.h"
+#include "report/catalogue/plan_texts.h"
 
-namespace snug {
+namespace snug::report {
 
 template <typename Id>
 struct MessageRow {
@@ -21,10 +22,12 @@ struct MessagePairRow {
   Texts first, second;  // a cause: headline, explanation; a fix: name, what to do
 };
 
-constexpr std::size_t kCauseCount = static_cast<std::size_t>(Cause::kUnknown) + 1;
-constexpr std::size_t kTorchPhaseCount = static_cast<std::size_t>(TorchPhase::kEvaluateLater) + 1;
+constexpr std::size_t kCauseCount =
+    static_cast<std::size_t>(doctor::diagnosis::Cause::kUnknown) + 1;
+constexpr std::size_t kTorchPhaseCount =
+    static_cast<std::size_t>(doctor::torch::TorchPhase::kEvaluateLater) + 1;
 // Those of PyTorch stand first.
-constexpr std::size_t kTorchFixKindCount = static_cast<std::size_t>(FixKind::kOnProcessor) + 1;
+constexpr std::size_t kTorchFixKindCount = static_cast<std::size_t>(fit::FixKind::kOnProcessor) + 1;
 
 // A row is missing, doubled or out of place: does not compile.
 template <typename Table>
@@ -36,12 +39,14 @@ constexpr bool in_order(const Table& table) {
 }
 
 std::span<const MessageRow<TextId>, kTextIdCount> text_table();
-std::span<const MessageRow<NoteId>, kNoteCount> note_table();
-std::span<const MessageRow<NoteId>> plain_note_table();
+std::span<const MessageRow<PlanTextId>> plan_text_table();
+std::span<const MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::kNoteCount> note_table();
+std::span<const MessageRow<doctor::diagnosis::NoteId>> plain_note_table();
 std::span<const Texts> tensor_table();
-std::span<const MessagePairRow<Cause>, kCauseCount> cause_table();
-std::span<const MessageRow<TorchPhase>, kTorchPhaseCount> phase_table();
-std::span<const MessagePairRow<FixKind>, kTorchFixKindCount> fix_table_texts();
-std::span<const MessageRow<TorchAssumptionId>, kTorchAssumptionCount> assumption_table();
+std::span<const MessagePairRow<doctor::diagnosis::Cause>, kCauseCount> cause_table();
+std::span<const MessageRow<doctor::torch::TorchPhase>, kTorchPhaseCount> phase_table();
+std::span<const MessagePairRow<fit::FixKind>, kTorchFixKindCount> fix_table_texts();
+std::span<const MessageRow<doctor::torch::TorchAssumptionId>, doctor::torch::kTorchAssumptionCount>
+assumption_table();
 
-}  // namespace snug
+}  // namespace snug::report

@@ -4,7 +4,7 @@
 
 #include "report/catalogue/tables.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 // clang-format off
@@ -204,4 +204,4 @@ std::string describe_tensor(Language language, std::string_view label, const std
   return text_in(language, TextId::kTensorOf, {name, owner});
 }
 
-}  // namespace snug
+}  // namespace snug::report

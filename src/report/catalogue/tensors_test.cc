@@ -9,11 +9,11 @@
 #include "report/doctor/english_for_test.h"
 #include "report/doctor/for_test.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
-TorchRun small_run() {
-  TorchRun run;
+doctor::torch::TorchRun small_run() {
+  doctor::torch::TorchRun run;
   run.n_layer = 2;
   run.n_head = 2;
   run.n_embd = 128;
@@ -25,12 +25,13 @@ TorchRun small_run() {
 }
 
 // With the kinds of attention, loss, optimizer and precision that keep other tensors.
-std::vector<TorchRun> runs_of_all_kinds() {
-  std::vector<TorchRun> runs;
+std::vector<doctor::torch::TorchRun> runs_of_all_kinds() {
+  std::vector<doctor::torch::TorchRun> runs;
   for (const DType compute : {DType::kBF16, DType::kF16, DType::kF32}) {
-    for (const TorchVersion version : {TorchVersion::kCurrent, TorchVersion::kOlder}) {
+    for (const doctor::torch::TorchVersion version :
+         {doctor::torch::TorchVersion::kCurrent, doctor::torch::TorchVersion::kOlder}) {
       for (const int kind : {0, 1, 2, 3, 4, 5, 6, 7}) {
-        TorchRun run = small_run();
+        doctor::torch::TorchRun run = small_run();
         run.compute = compute;
         run.version = version;
         run.flash = kind != 1;
@@ -61,11 +62,11 @@ void expect_named(std::string_view label, const std::string& owner) {
 
 TEST(MessagesTensors, EveryLabelOfTheModelHasATextInEveryLanguage) {
   std::set<std::string_view> seen;
-  for (const TorchRun& run : runs_of_all_kinds()) {
-    const TorchMemory memory = torch_memory(run);
-    for (const TorchTensor& tensor : memory.tensors) {
+  for (const doctor::torch::TorchRun& run : runs_of_all_kinds()) {
+    const doctor::torch::TorchMemory memory = doctor::torch::torch_memory(run);
+    for (const doctor::torch::TorchTensor& tensor : memory.tensors) {
       if (tensor.what.empty() || !seen.insert(tensor.what).second) continue;
-      expect_named(tensor.what, torch_tensor_owner(memory, tensor));
+      expect_named(tensor.what, doctor::torch::torch_tensor_owner(memory, tensor));
     }
   }
   EXPECT_GT(seen.size(), 100u);
@@ -105,8 +106,9 @@ TEST(MessagesTensors, EveryReadingHasAText) {
                            "y = softmax(x)", "att = q @ k", "x = self.gelu(x)", "x = self.wte(idx)",
                            "optimizer.step()", "model.to(device)", "loss.backward()"}) {
     for (const char* request : {"148.00 MiB", "512.00 MiB", "86.00 MiB", "6.14 GiB", "2.00 MiB"}) {
-      const LogSummary log = read_text(message(line, request));
-      for (const Candidate& candidate : diagnose(log, nullptr, nullptr).diagnosis.candidates) {
+      const doctor::log::LogSummary log = doctor::log::read_text(message(line, request));
+      for (const doctor::diagnosis::Candidate& candidate :
+           doctor::diagnosis::diagnose(log, nullptr, nullptr).diagnosis.candidates) {
         EXPECT_EQ(candidate.tensor, candidate.label);
         expect_named(candidate.label, "");
       }
@@ -135,19 +137,19 @@ std::vector<std::string> texts_of(const DoctorContent& content) {
 }
 
 TEST(MessagesTensors, AReportInALanguageHasNoEnglish) {
-  const TorchMemory memory = torch_memory(small_run());
-  const Fixes fixes = fixes_for_test();
+  const doctor::torch::TorchMemory memory = doctor::torch::torch_memory(small_run());
+  const fit::Fixes fixes = fixes_for_test();
   for (const Language language : {Language::kChinese, Language::kJapanese, Language::kGerman}) {
     DoctorReport report = report_for_test(language, memory, fixes);
     report.diagnosis = diagnosis_with_all_notes();
-    const Candidate first = report.diagnosis->candidates.front();
+    const doctor::diagnosis::Candidate first = report.diagnosis->candidates.front();
     std::set<std::string_view> seen;
-    for (const TorchTensor& tensor : memory.tensors) {
+    for (const doctor::torch::TorchTensor& tensor : memory.tensors) {
       if (!seen.insert(tensor.what).second) continue;
-      Candidate candidate = first;
+      doctor::diagnosis::Candidate candidate = first;
       candidate.label = tensor.what;
-      candidate.owner = torch_tensor_owner(memory, tensor);
-      candidate.tensor = torch_tensor_name(memory, tensor);
+      candidate.owner = doctor::torch::torch_tensor_owner(memory, tensor);
+      candidate.tensor = doctor::torch::torch_tensor_name(memory, tensor);
       report.diagnosis->candidates = {candidate, candidate};
       for (const std::string& text : texts_of(doctor_content(report))) {
         EXPECT_FALSE(has_english(text)) << text;
@@ -157,4 +159,4 @@ TEST(MessagesTensors, AReportInALanguageHasNoEnglish) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::report

@@ -1,7 +1,7 @@
 // Titles, headings, verdicts and errors of the doctor's report.
 #include "report/catalogue/tables.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 // clang-format off
@@ -47,9 +47,9 @@ constexpr std::array<MessageRow<TextId>, kTextIdCount> kTexts = {{
 {TextId::kPartGradients, {"gradients", "梯度", "勾配", "Gradienten"}},
 {TextId::kPartOptimizer, {"optimizer state", "优化器状态", "オプティマイザ状態", "Optimizer-Zustand"}},
 {TextId::kPartHalfCopies, {"half-precision copies", "半精度副本", "半精度のコピー", "Kopien in halber Genauigkeit"}},
-{TextId::kPartActivations, {"saved activations", "保存的激活值", "保存された活性値", "Aktivierungen"}},
+{TextId::kPartActivations, {"saved activations", "保存的激活值", "保存されたアクティベーション", "Aktivierungen"}},
 {TextId::kPartLossHead, {"loss head", "损失层", "損失ヘッド", "Loss-Tensoren"}},
-{TextId::kPartRest, {"activations of this pass", "本次前向的激活值", "この計算の活性値", "Aktivierungen des Durchgangs"}},
+{TextId::kPartRest, {"activations of this pass", "本次前向的激活值", "この計算のアクティベーション", "Aktivierungen des Durchgangs"}},
 {TextId::kPartAllocated, {"tensors of this run", "本次运行的张量", "この実行のテンソル", "Tensoren dieses Laufs"}},
 {TextId::kPartUnallocated, {"reserved, but in no tensor", "已预留但未使用", "予約済み・未使用", "reserviert, ungenutzt"}},
 {TextId::kPartContext, {"CUDA context of this run", "本次运行的 CUDA 上下文", "この実行の CUDA コンテキスト", "CUDA-Kontext dieses Laufs"}},
@@ -57,6 +57,7 @@ constexpr std::array<MessageRow<TextId>, kTextIdCount> kTexts = {{
 {TextId::kPartFree, {"free", "空闲", "空き", "frei"}},
 {TextId::kPartUnknown, {"not told by the message", "报错信息未说明", "メッセージでは不明", "sagt die Meldung nicht"}},
 {TextId::kPartTotal, {"total", "合计", "合計", "gesamt"}},
+{TextId::kPartSum, {"sum of these", "以上合计", "以上の合計", "Summe davon"}},
 {TextId::kPeakStart, {"start", "启动", "開始", "Start"}},
 {TextId::kPeakEvaluateFirst, {"first evaluation", "首次评估", "最初の評価", "erste Auswertung"}},
 {TextId::kPeakTrainFirst, {"iteration 0", "第 0 次迭代", "イテレーション 0", "Iteration 0"}},
@@ -70,7 +71,10 @@ constexpr std::array<MessageRow<TextId>, kTextIdCount> kTexts = {{
 {TextId::kNeedsUnknownCard, {"PyTorch needs {0} of a card.", "PyTorch 需要 {0} 显存。", "PyTorch には {0} の VRAM が必要です。", "PyTorch braucht {0} auf der Karte."}},
 {TextId::kPeakAt, {"The peak is at {0} ({1}).", "峰值出现在 {0}（{1}）。", "ピークは {0}（{1}）です。", "Die Spitze liegt bei {0} ({1})."}},
 {TextId::kCompiledRange, {"Compiled, a step's tensors take {0} to {1}, by what the compiler keeps.", "编译后，一步的张量占 {0} 至 {1}，取决于编译器保留什么。", "コンパイル時、1 ステップのテンソルは {0} から {1} です。コンパイラが何を保持するかによります。", "Kompiliert belegen die Tensoren eines Schritts {0} bis {1}, je nachdem, was der Compiler behält."}},
-{TextId::kContextRange, {"The CUDA context adds {0} to {1}.", "CUDA 上下文另占 {0} 至 {1}。", "CUDA コンテキストがさらに {0} から {1} を使います。", "Der CUDA-Kontext kommt mit {0} bis {1} hinzu."}},
+{TextId::kContextRange, {"The CUDA context comes on top of all these figures: {0}.", "以上数字均不含 CUDA 上下文，它另占 {0}。", "以上の数値に CUDA コンテキストは含まれません。別に {0} を使います。", "Der CUDA-Kontext kommt zu all diesen Zahlen hinzu: {0}."}},
+{TextId::kWhatCounts, {"What counts against the card is {0}: the most that PyTorch reserves in any part. All other sums here are parts of it.", "与显卡容量比较的是 {0}：PyTorch 在各阶段预留的最大值。这里的其他合计都只是其中一部分。", "GPU の容量と比べるべき値は {0} です。PyTorch が各段階で予約する最大値で、ほかの合計はその一部です。", "Gegen die Karte zählt {0}: das Höchste, was PyTorch in einem Teil reserviert. Alle anderen Summen hier sind Teile davon."}},
+{TextId::kCardGives, {"The card can give {0}: {1} by the driver, less CUDA's context ({2}). `snug plan` counts the same.", "显卡可提供 {0}：驱动报告的 {1} 减去 CUDA 上下文（{2}）。`snug plan` 采用同样的算法。", "GPU が提供できるのは {0} です。ドライバの報告する {1} から CUDA コンテキスト（{2}）を引いた値で、`snug plan` も同じ数え方をします。", "Die Karte kann {0} geben: {1} laut Treiber abzüglich CUDA-Kontext ({2}). `snug plan` rechnet ebenso."}},
+{TextId::kCardGivesBesideDisplay, {"The card can give {0}: {1} by the driver, less {2} for a display and CUDA's context ({3}). `snug plan` counts the same.", "显卡可提供 {0}：驱动报告的 {1} 减去显示输出 {2} 和 CUDA 上下文（{3}）。`snug plan` 采用同样的算法。", "GPU が提供できるのは {0} です。ドライバの報告する {1} から画面表示 {2} と CUDA コンテキスト（{3}）を引いた値で、`snug plan` も同じ数え方をします。", "Die Karte kann {0} geben: {1} laut Treiber abzüglich {2} für die Anzeige und CUDA-Kontext ({3}). `snug plan` rechnet ebenso."}},
 {TextId::kOfTheCard, {"{0} to {1}", "{0} 至 {1}", "{0}～{1}", "{0} bis {1}"}},
 {TextId::kTrainNo, {"no: the worst moment of the run needs {0}, the card has {1}", "不能：运行中最高需要 {0}，而显卡只有 {1}", "できません。最大で {0} 必要ですが、GPU には {1} しかありません", "nein: Im schlimmsten Moment braucht der Lauf {0}, die Karte hat {1}"}},
 {TextId::kTrainTight, {"barely, if at all: the worst moment needs {0}, the card has {1}, and fragmentation comes on top", "勉强，未必能行：最高需要 {0}，显卡有 {1}，还要加上碎片", "かろうじて、または不可能です。最大で {0} 必要で、GPU は {1}、さらに断片化が加わります", "knapp, wenn überhaupt: Im schlimmsten Moment sind es {0}, die Karte hat {1}, und Fragmentierung kommt hinzu"}},
@@ -150,4 +154,4 @@ static_assert(in_order(kTexts), "a text is missing or out of place");
 
 std::span<const MessageRow<TextId>, kTextIdCount> text_table() { return kTexts; }
 
-}  // namespace snug
+}  // namespace snug::report

@@ -8,46 +8,47 @@
 #include "base/bytes.h"
 #include "report/doctor/columns.h"
 #include "report/doctor/content.h"
+#include "report/numbers.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 // What the diagnosis gives no label stays as it is.
-std::string tensor_name(Language language, const Candidate& candidate) {
+std::string tensor_name(Language language, const doctor::diagnosis::Candidate& candidate) {
   const bool has_parts = !candidate.label.empty() || !candidate.owner.empty();
   return has_parts ? describe_tensor(language, candidate.label, candidate.owner) : candidate.tensor;
 }
 
 // What each dimension of the tensor is.
-std::vector<TextId> dimensions_of(CommonTensor tensor) {
+std::vector<TextId> dimensions_of(doctor::diagnosis::CommonTensor tensor) {
   switch (tensor) {
-    case CommonTensor::kLogits:
+    case doctor::diagnosis::CommonTensor::kLogits:
       return {TextId::kReadBatch, TextId::kReadTokens, TextId::kReadVocabulary};
-    case CommonTensor::kAttention:
+    case doctor::diagnosis::CommonTensor::kAttention:
       return {TextId::kReadBatch, TextId::kReadHeads, TextId::kReadTokens, TextId::kReadTokens};
-    case CommonTensor::kMlp:
+    case doctor::diagnosis::CommonTensor::kMlp:
       return {TextId::kReadBatch, TextId::kReadTokens, TextId::kReadWidth};
-    case CommonTensor::kEmbedding:
+    case doctor::diagnosis::CommonTensor::kEmbedding:
       return {TextId::kReadVocabulary, TextId::kReadWidth};
-    case CommonTensor::kMlpWeight:
+    case doctor::diagnosis::CommonTensor::kMlpWeight:
       return {TextId::kReadWidth, TextId::kReadWidth};
   }
   return {};
 }
 
 // "batch 32 × 1024 tokens × vocabulary 50304, batch 64 × 512 tokens, GPT-2"
-std::string guess_text(Language language, const Candidate& candidate) {
+std::string guess_text(Language language, const doctor::diagnosis::Candidate& candidate) {
   const auto said = [&](TextId dimension, std::int64_t size) {
     return text_in(language, dimension, {std::to_string(size)});
   };
-  const TensorGuess& guess = *candidate.guess;
+  const doctor::diagnosis::TensorGuess& guess = *candidate.guess;
   const std::vector<TextId> words = dimensions_of(guess.tensor);
   std::vector<std::string> dimensions;
   for (std::size_t i = 0; i < std::min(words.size(), candidate.shape.size()); ++i) {
     dimensions.push_back(said(words[i], candidate.shape[i]));
   }
   std::vector<std::string> parts = {fmt::format("{}", fmt::join(dimensions, " × "))};
-  for (const TensorGuess::Split& split : guess.other_splits) {
+  for (const doctor::diagnosis::TensorGuess::Split& split : guess.other_splits) {
     parts.push_back(fmt::format("{} × {}", said(TextId::kReadBatch, split.batch),
                                 said(TextId::kReadTokens, split.tokens)));
   }
@@ -55,9 +56,9 @@ std::string guess_text(Language language, const Candidate& candidate) {
   return listed(language, parts);
 }
 
-bool is_evaluation(const Candidate& candidate) {
-  return candidate.phase == TorchPhase::kEvaluateFirst ||
-         candidate.phase == TorchPhase::kEvaluateLater;
+bool is_evaluation(const doctor::diagnosis::Candidate& candidate) {
+  return candidate.phase == doctor::torch::TorchPhase::kEvaluateFirst ||
+         candidate.phase == doctor::torch::TorchPhase::kEvaluateLater;
 }
 
 // The sizes that a dimension can be read as.
@@ -65,7 +66,7 @@ struct Sizes {
   std::int64_t batch, tokens, vocabulary, width, heads;
 };
 
-Sizes sizes_of(const TorchRun& run, bool evaluation) {
+Sizes sizes_of(const doctor::torch::TorchRun& run, bool evaluation) {
   return {evaluation ? run.eval_batch_size : run.batch_size,
           evaluation ? run.eval_block_size : run.block_size, run.vocab_size, run.n_embd,
           run.n_head};
@@ -104,15 +105,16 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-std::string candidate_line(Language language, const Candidate& candidate) {
+std::string candidate_line(Language language, const doctor::diagnosis::Candidate& candidate) {
   std::string text = clean(tensor_name(language, candidate));
   if (!candidate.shape.empty()) text += fmt::format(", {}", shape_text(candidate.shape));
   if (!candidate.dtype.empty()) text += fmt::format(" {}", clean(candidate.dtype));
-  if (candidate.bytes > 0) text += fmt::format(", {}", format_bytes(candidate.bytes));
+  if (candidate.bytes > 0) text += fmt::format(", {}", bytes_in(language, candidate.bytes));
   return text;
 }
 
-std::string shape_in_words(const DoctorReport& report, const Candidate& candidate) {
+std::string shape_in_words(const DoctorReport& report,
+                           const doctor::diagnosis::Candidate& candidate) {
   const Language language = report.language;
   if (candidate.guess) return guess_text(language, candidate);
   if (report.memory == nullptr || candidate.shape.size() < 2) return "";
@@ -127,7 +129,7 @@ std::string shape_in_words(const DoctorReport& report, const Candidate& candidat
   return text;
 }
 
-std::string candidate_confidence(Language language, const Candidate& candidate) {
+std::string candidate_confidence(Language language, const doctor::diagnosis::Candidate& candidate) {
   constexpr TextId kEvidence[] = {TextId::kByShape, TextId::kBySizeAndAllocated,
                                   TextId::kBySizeAndFrame, TextId::kBySize, TextId::kByReading};
   const double p = candidate.confidence;
@@ -141,4 +143,4 @@ std::string candidate_confidence(Language language, const Candidate& candidate) 
                   text_in(language, kEvidence[static_cast<std::size_t>(candidate.evidence)])});
 }
 
-}  // namespace snug
+}  // namespace snug::report

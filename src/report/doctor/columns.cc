@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
@@ -174,4 +174,4 @@ std::string clean(std::string_view text) {
   return result;
 }
 
-}  // namespace snug
+}  // namespace snug::report

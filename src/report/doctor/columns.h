@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace snug {
+namespace snug::report {
 
 // 0 for combining marks, 2 for wide and full-width characters, else 1.
 int columns_of(char32_t character) noexcept;
@@ -26,4 +26,4 @@ std::string right(std::string_view text, std::size_t columns);
 // log holds cannot move a terminal's cursor then.
 std::string clean(std::string_view text);
 
-}  // namespace snug
+}  // namespace snug::report

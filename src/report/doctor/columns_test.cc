@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -54,4 +54,4 @@ TEST(Columns, CleanTextCannotMoveTheCursor) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::report

@@ -7,24 +7,28 @@
 
 #include "base/bytes.h"
 #include "report/doctor/columns.h"
+#include "report/numbers.h"
+#include "report/plan/budget_text.h"
 #include "report/shell_command.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
-bool is_myth(const Note& note) { return note.id >= NoteId::kMythEvaluationKeepsGraph; }
+bool is_myth(const doctor::diagnosis::Note& note) {
+  return note.id >= doctor::diagnosis::NoteId::kMythEvaluationKeepsGraph;
+}
 
 // No setting of the run can help.
 bool helps_to_change_settings(const DoctorReport& report) {
   if (!report.diagnosis) return true;
-  return report.diagnosis->cause != Cause::kNotMemory &&
-         report.diagnosis->cause != Cause::kHostMemory;
+  return report.diagnosis->cause != doctor::diagnosis::Cause::kNotMemory &&
+         report.diagnosis->cause != doctor::diagnosis::Cause::kHostMemory;
 }
 
 DoctorPoints notes_of(const DoctorReport& report, bool myths) {
   DoctorPoints points;
   points.title = text_in(report.language, myths ? TextId::kMythsTitle : TextId::kNotesTitle);
-  for (const Note& note : report.conclusions()->notes) {
+  for (const doctor::diagnosis::Note& note : report.conclusions()->notes) {
     if (is_myth(note) == myths) points.points.push_back(clean(text_in(report.language, note)));
   }
   return points;
@@ -33,7 +37,8 @@ DoctorPoints notes_of(const DoctorReport& report, bool myths) {
 DoctorPoints assumptions_of(const DoctorReport& report) {
   DoctorPoints points;
   points.title = text_in(report.language, TextId::kExplainTitle);
-  for (const TorchAssumption& assumption : torch_assumptions(report.memory->run)) {
+  for (const doctor::torch::TorchAssumption& assumption :
+       doctor::torch::torch_assumptions(report.memory->run)) {
     points.points.push_back(text_in(report.language, assumption));
   }
   points.points.push_back(time_assumption(report));
@@ -49,10 +54,14 @@ std::string snug_sentence(const DoctorReport& report) {
   const TextId of_card = need.fits
                              ? (as_is ? TextId::kSnugFitsIn : TextId::kSnugFitsInWith)
                              : (as_is ? TextId::kSnugDoesNotFitIn : TextId::kSnugDoesNotFitInWith);
-  return text_in(
-      report.language, is_named ? on_named : of_card,
-      {format_bytes(need.total_bytes),
-       is_named ? clean(need.device) : format_bytes(report.card_bytes), clean(need.changes)});
+  const std::string sentence =
+      text_in(report.language, is_named ? on_named : of_card,
+              {bytes_in(report.language, need.total_bytes),
+               is_named ? clean(need.device) : bytes_in(report.language, report.given_bytes()),
+               clean(need.changes)});
+  if (need.card == nullptr) return sentence;
+  return sentences(report.language, sentence,
+                   support_text(report.language, need.support, *need.card));
 }
 
 // As typed, without what only says where the report goes.
@@ -150,4 +159,4 @@ DoctorContent doctor_content(const DoctorReport& report) {
   return content;
 }
 
-}  // namespace snug
+}  // namespace snug::report

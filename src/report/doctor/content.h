@@ -9,7 +9,7 @@
 
 #include "report/doctor/report.h"
 
-namespace snug {
+namespace snug::report {
 
 enum class Tone : std::uint8_t { kPlain, kGood, kWarn, kBad };
 
@@ -23,12 +23,30 @@ struct DoctorFacts {
   std::vector<DoctorFact> facts;
 };
 
+// The colour of a bar: one per role, the same as on the plan's page; see web/shared.css.
+enum class Band : std::uint8_t {
+  kOutside,  // CUDA's context; in a plan the program itself
+  kWeights,
+  kOptimizer,
+  kGradients,
+  kActivations,
+  kLossHead,
+  kWorkspace,  // reserved, but in no tensor
+  kInputs,     // on the plan's page only
+  kHalfCopies,
+  kTensors,  // of any role: a message does not tell them apart
+  kOthers,
+  kUnknown,
+};
+
 struct DoctorBar {
   std::string label;
   std::int64_t bytes = 0;
   bool is_free = false;  // shown as empty
+  Band band = Band::kUnknown;
 };
 struct DoctorBars {
+  Language language = Language::kEnglish;  // of the amounts
   std::string title;
   std::vector<DoctorBar> bars;
   std::int64_t whole_bytes = 0;  // of the card or of all bars
@@ -87,20 +105,24 @@ DoctorTable phase_table_of(const DoctorReport& report);
 std::string time_assumption(const DoctorReport& report);
 
 // "logits, (65536, 50304) bfloat16, 6.14 GiB"
-std::string candidate_line(Language language, const Candidate& candidate);
+std::string candidate_line(Language language, const doctor::diagnosis::Candidate& candidate);
 // "batch 64 × 1024 tokens × vocabulary 50304"; empty when the shape says nothing.
-std::string shape_in_words(const DoctorReport& report, const Candidate& candidate);
+std::string shape_in_words(const DoctorReport& report,
+                           const doctor::diagnosis::Candidate& candidate);
 // "certain (99%): the shape is in the log"
-std::string candidate_confidence(Language language, const Candidate& candidate);
+std::string candidate_confidence(Language language, const doctor::diagnosis::Candidate& candidate);
 
 // "batch 4, accumulate 128", in the language.
-std::string fix_name(const DoctorReport& report, const Fix& fix);
-TextId fix_effect(const Fix& fix);
+std::string fix_name(const DoctorReport& report, const fit::Fix& fix);
+TextId fix_effect(const fit::Fix& fix);
 // A split that comes with checkpointing, which has no kind of its own.
-bool has_checkpointing(const Fix& fix);
+bool has_checkpointing(const fit::Fix& fix);
+
+// What PyTorch itself needs: without CUDA's context, as all needs are shown.
+ByteRange without_context(const doctor::torch::TorchMemory& memory, const ByteRange& need);
 
 // "5.20 GiB to 6.10 GiB", one amount when both are the same.
 std::string range_text(Language language, const ByteRange& range);
 std::string range_text(Language language, std::int64_t low_bytes, std::int64_t high_bytes);
 
-}  // namespace snug
+}  // namespace snug::report

@@ -6,29 +6,33 @@
 #include "base/bytes.h"
 #include "report/doctor/columns.h"
 #include "report/doctor/content.h"
+#include "report/numbers.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 constexpr std::size_t kCandidatesShown = 4;
 
-bool is_of_the_card(Cause cause) {
-  return cause != Cause::kHostMemory && cause != Cause::kNotMemory;
+bool is_of_the_card(doctor::diagnosis::Cause cause) {
+  return cause != doctor::diagnosis::Cause::kHostMemory &&
+         cause != doctor::diagnosis::Cause::kNotMemory;
 }
 
-std::string headline(const DoctorReport& report, const Diagnosis& d) {
+std::string headline(const DoctorReport& report, const doctor::diagnosis::Diagnosis& d) {
   const Language language = report.language;
   std::string asked;
-  if (d.request_bytes > 0 && d.cause != Cause::kNotMemory) {
-    const std::string request = format_bytes(d.request_bytes);
+  if (d.request_bytes > 0 && d.cause != doctor::diagnosis::Cause::kNotMemory) {
+    const std::string request = bytes_in(language, d.request_bytes);
     asked = d.free_bytes && is_of_the_card(d.cause)
-                ? text_in(language, TextId::kAskedWhereFree, {request, format_bytes(*d.free_bytes)})
+                ? text_in(language, TextId::kAskedWhereFree,
+                          {request, bytes_in(language, *d.free_bytes)})
                 : text_in(language, TextId::kAsked, {request});
   }
   return sentences(language, text_in(language, headline_texts(d.cause)), asked);
 }
 
-std::vector<std::string> what_lines(const DoctorReport& report, const Candidate& c) {
+std::vector<std::string> what_lines(const DoctorReport& report,
+                                    const doctor::diagnosis::Candidate& c) {
   const Language language = report.language;
   std::vector<std::string> lines = {candidate_line(language, c)};
   const std::string meaning = shape_in_words(report, c);
@@ -42,20 +46,20 @@ std::vector<std::string> what_lines(const DoctorReport& report, const Candidate&
 }
 
 // Guesses about the number stand in a list, unless the traceback leaves one that is likely.
-bool is_listed(const Candidate& c) {
-  return c.evidence == Evidence::kGuess || (c.guess && c.confidence < 0.5);
+bool is_listed(const doctor::diagnosis::Candidate& c) {
+  return c.evidence == doctor::diagnosis::Evidence::kGuess || (c.guess && c.confidence < 0.5);
 }
 
 // What the line of the traceback says of all guesses that go with it, whatever their shape.
-std::optional<Candidate> named_by_frame(const Diagnosis& d) {
-  const Candidate& first = d.candidates.front();
-  if (first.evidence != Evidence::kSizeAndFrame) return std::nullopt;
-  Candidate named;
+std::optional<doctor::diagnosis::Candidate> named_by_frame(const doctor::diagnosis::Diagnosis& d) {
+  const doctor::diagnosis::Candidate& first = d.candidates.front();
+  if (first.evidence != doctor::diagnosis::Evidence::kSizeAndFrame) return std::nullopt;
+  doctor::diagnosis::Candidate named;
   named.tensor = first.tensor;
   named.label = first.label;
   named.bytes = first.bytes;
   named.evidence = first.evidence;
-  for (const Candidate& c : d.candidates) {
+  for (const doctor::diagnosis::Candidate& c : d.candidates) {
     const bool is_alike = c.evidence == first.evidence && c.label == first.label;
     if (is_alike) named.confidence += c.confidence;
   }
@@ -63,17 +67,18 @@ std::optional<Candidate> named_by_frame(const Diagnosis& d) {
 }
 
 // What the figures rule out, for a cause that is another.
-std::string not_the_cause(Language language, const Diagnosis& d) {
+std::string not_the_cause(Language language, const doctor::diagnosis::Diagnosis& d) {
   std::vector<std::string> items;
-  if (d.cause != Cause::kFragmentation && d.unallocated_bytes) {
+  if (d.cause != doctor::diagnosis::Cause::kFragmentation && d.unallocated_bytes) {
     items.push_back(
-        text_in(language, TextId::kNotFragmentation, {format_bytes(*d.unallocated_bytes)}));
+        text_in(language, TextId::kNotFragmentation, {bytes_in(language, *d.unallocated_bytes)}));
   }
-  if (d.cause != Cause::kCoTenant) {
+  if (d.cause != doctor::diagnosis::Cause::kCoTenant) {
     // As in the bars above: what is there has its amount, also where it is too little for a
     // process.
     if (d.others_bytes.value_or(0) > 0) {
-      items.push_back(text_in(language, TextId::kNotOthersSome, {format_bytes(*d.others_bytes)}));
+      items.push_back(
+          text_in(language, TextId::kNotOthersSome, {bytes_in(language, *d.others_bytes)}));
     } else if (d.others_bytes || d.alone_on_card) {
       items.push_back(text_in(language, TextId::kNotOthersNone));
     }
@@ -81,12 +86,14 @@ std::string not_the_cause(Language language, const Diagnosis& d) {
   return listed(language, items);
 }
 
-bool rules_things_out(Cause cause) {
-  return cause == Cause::kCapacity || cause == Cause::kStatesExceedCard ||
-         cause == Cause::kFragmentation || cause == Cause::kCoTenant;
+bool rules_things_out(doctor::diagnosis::Cause cause) {
+  return cause == doctor::diagnosis::Cause::kCapacity ||
+         cause == doctor::diagnosis::Cause::kStatesExceedCard ||
+         cause == doctor::diagnosis::Cause::kFragmentation ||
+         cause == doctor::diagnosis::Cause::kCoTenant;
 }
 
-DoctorFacts first_facts(const DoctorReport& report, const Diagnosis& d) {
+DoctorFacts first_facts(const DoctorReport& report, const doctor::diagnosis::Diagnosis& d) {
   const Language language = report.language;
   DoctorFacts facts;
   const auto add = [&](TextId label, std::vector<std::string> lines) {
@@ -97,7 +104,8 @@ DoctorFacts first_facts(const DoctorReport& report, const Diagnosis& d) {
     add(TextId::kWhatItWas, what_lines(report, d.candidates.front()));
   } else if (const auto named = has_candidate ? named_by_frame(d) : std::nullopt) {
     add(TextId::kWhatItWas, what_lines(report, *named));
-  } else if (d.cause == Cause::kCapacity && d.request_bytes > 0 && report.memory != nullptr) {
+  } else if (d.cause == doctor::diagnosis::Cause::kCapacity && d.request_bytes > 0 &&
+             report.memory != nullptr) {
     add(TextId::kWhatItWas, {text_in(language, TextId::kNothingOfThatSize)});
   }
   if (d.phase && is_of_the_card(d.cause))
@@ -110,40 +118,43 @@ DoctorFacts first_facts(const DoctorReport& report, const Diagnosis& d) {
   return facts;
 }
 
-DoctorBars held_by_message(const DoctorReport& report, const Diagnosis& d) {
+DoctorBars held_by_message(const DoctorReport& report, const doctor::diagnosis::Diagnosis& d) {
   const Language language = report.language;
   DoctorBars bars;
+  bars.language = language;
   bars.title = text_in(language, TextId::kHeldByMessage);
   std::int64_t known = 0;
-  const auto add = [&](TextId part, const std::optional<std::int64_t>& bytes) {
+  const auto add = [&](TextId part, const std::optional<std::int64_t>& bytes, Band band) {
     if (!bytes || *bytes <= 0) return;
-    bars.bars.push_back({text_in(language, part), *bytes, part == TextId::kPartFree});
+    bars.bars.push_back({text_in(language, part), *bytes, part == TextId::kPartFree, band});
     known += *bytes;
   };
-  add(TextId::kPartAllocated, d.allocated_bytes);
-  add(TextId::kPartUnallocated, d.unallocated_bytes);
-  add(TextId::kPartContext, d.context_bytes);
-  add(TextId::kPartOthers, d.others_bytes);
-  add(TextId::kPartFree, d.free_bytes);
+  add(TextId::kPartAllocated, d.allocated_bytes, Band::kTensors);
+  add(TextId::kPartUnallocated, d.unallocated_bytes, Band::kWorkspace);
+  add(TextId::kPartContext, d.context_bytes, Band::kOutside);
+  add(TextId::kPartOthers, d.others_bytes, Band::kOthers);
+  add(TextId::kPartFree, d.free_bytes, Band::kUnknown);
   if (bars.bars.empty()) return bars;
   constexpr std::int64_t kWorthSaying = 16 * kMiB;  // the message's figures are rounded
   const std::int64_t rest = d.capacity_bytes.value_or(0) - known;
-  if (rest > kWorthSaying) add(TextId::kPartUnknown, rest);
+  if (rest > kWorthSaying) add(TextId::kPartUnknown, rest, Band::kUnknown);
   bars.whole_bytes = std::max(known, d.capacity_bytes.value_or(0));
-  if (d.capacity_bytes) add(TextId::kPartTotal, d.capacity_bytes);
-  for (const LogProcess& process : d.other_processes) {
+  if (d.capacity_bytes) {
+    add(TextId::kPartTotal, d.capacity_bytes, Band::kUnknown);
+  }
+  for (const doctor::log::LogProcess& process : d.other_processes) {
     const std::string pid = std::to_string(process.pid);
-    bars.lines.push_back(process.in_use
-                             ? text_in(language, TextId::kProcessHolds,
-                                       {pid, format_bytes((process.in_use->low_bytes / 2) +
-                                                          (process.in_use->high_bytes / 2))})
-                             : text_in(language, TextId::kProcessUnknown, {pid}));
+    bars.lines.push_back(
+        process.in_use ? text_in(language, TextId::kProcessHolds,
+                                 {pid, bytes_in(language, (process.in_use->low_bytes / 2) +
+                                                              (process.in_use->high_bytes / 2))})
+                       : text_in(language, TextId::kProcessUnknown, {pid}));
   }
   return bars;
 }
 
 // The first stands above, unless all are guesses from the bare number.
-DoctorPoints other_candidates(const DoctorReport& report, const Diagnosis& d) {
+DoctorPoints other_candidates(const DoctorReport& report, const doctor::diagnosis::Diagnosis& d) {
   const Language language = report.language;
   DoctorPoints points;
   if (d.candidates.empty()) return points;
@@ -151,7 +162,7 @@ DoctorPoints other_candidates(const DoctorReport& report, const Diagnosis& d) {
   points.title = text_in(language, are_guesses ? TextId::kReadingsTitle : TextId::kCandidatesTitle);
   for (std::size_t i = are_guesses ? 0 : 1; i < d.candidates.size(); ++i) {
     if (points.points.size() >= (are_guesses ? d.candidates.size() : kCandidatesShown)) break;
-    const Candidate& c = d.candidates[i];
+    const doctor::diagnosis::Candidate& c = d.candidates[i];
     std::string text = candidate_line(language, c);
     const std::string meaning = shape_in_words(report, c);
     if (!meaning.empty()) text += fmt::format("\n{}", meaning);
@@ -161,27 +172,29 @@ DoctorPoints other_candidates(const DoctorReport& report, const Diagnosis& d) {
   return points;
 }
 
-std::string would_train(const DoctorReport& report, const Diagnosis& d) {
+std::string would_train(const DoctorReport& report, const doctor::diagnosis::Diagnosis& d) {
   const std::int64_t capacity =
       report.card_bytes > 0 ? report.card_bytes : d.capacity_bytes.value_or(0);
   if (report.memory == nullptr || d.worst_peak_bytes <= 0 || capacity <= 0) return "";
-  const ByteRange vram = torch_vram(*report.memory);
+  const ByteRange vram = doctor::fixes::torch_vram(*report.memory);
   const std::int64_t minimum = d.worst_peak_bytes + report.memory->context_range.low_bytes;
   const TextId answer = minimum > capacity           ? TextId::kTrainNo
                         : vram.high_bytes > capacity ? TextId::kTrainTight
                                                      : TextId::kTrainYes;
   return text_in(report.language, answer,
                  {range_text(report.language, std::min(minimum, vram.high_bytes), vram.high_bytes),
-                  format_bytes(capacity)});
+                  bytes_in(report.language, capacity)});
 }
 
 }  // namespace
 
 void add_diagnosis(const DoctorReport& report, DoctorContent& content) {
-  const Diagnosis& d = *report.diagnosis;
+  const doctor::diagnosis::Diagnosis& d = *report.diagnosis;
   const Language language = report.language;
-  content.tone =
-      d.cause == Cause::kNotMemory || d.cause == Cause::kUnknown ? Tone::kWarn : Tone::kBad;
+  content.tone = d.cause == doctor::diagnosis::Cause::kNotMemory ||
+                         d.cause == doctor::diagnosis::Cause::kUnknown
+                     ? Tone::kWarn
+                     : Tone::kBad;
   content.headline = headline(report, d);
   content.explanation = text_in(language, explanation_texts(d.cause));
   content.blocks.push_back(first_facts(report, d));
@@ -196,4 +209,4 @@ void add_diagnosis(const DoctorReport& report, DoctorContent& content) {
   }
 }
 
-}  // namespace snug
+}  // namespace snug::report

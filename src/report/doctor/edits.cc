@@ -3,7 +3,7 @@
 
 #include "report/doctor/content.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 std::vector<std::string> eval_batch_lines(std::int64_t rows) {
@@ -50,7 +50,7 @@ std::vector<std::string> free_lines(const DoctorReport& report) {
   std::vector<std::string> lines = {
       "nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv", "fuser -v /dev/nvidia*"};
   if (report.diagnosis) {
-    for (const LogProcess& process : report.diagnosis->other_processes) {
+    for (const doctor::log::LogProcess& process : report.diagnosis->other_processes) {
       lines.push_back(fmt::format("ps -fp {}", process.pid));
     }
   }
@@ -60,25 +60,25 @@ std::vector<std::string> free_lines(const DoctorReport& report) {
 
 }  // namespace
 
-std::vector<std::string> fix_code(const DoctorReport& report, const Fix& fix) {
+std::vector<std::string> fix_code(const DoctorReport& report, const fit::Fix& fix) {
   switch (fix.kind) {
-    case FixKind::kEvalBatch:
+    case fit::FixKind::kEvalBatch:
       if (!fix.needs_edit) return {};
       return eval_batch_lines(fix.config.eval_batch_size);
-    case FixKind::kCheckpoint:
-    case FixKind::kSplit:
+    case fit::FixKind::kCheckpoint:
+    case fit::FixKind::kSplit:
       if (!fix.needs_edit) return {};
       return checkpoint_lines(fix.config.checkpoint_blocks, fix.config.n_layer);
-    case FixKind::kEightBitAdam:
+    case fit::FixKind::kEightBitAdam:
       return eight_bit_lines();
-    case FixKind::kAllocator:
+    case fit::FixKind::kAllocator:
       return {"export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
               "export PYTORCH_ALLOC_CONF=expandable_segments:True"};
-    case FixKind::kFreeOthers:
+    case fit::FixKind::kFreeOthers:
       return free_lines(report);
     default:
       return {};
   }
 }
 
-}  // namespace snug
+}  // namespace snug::report

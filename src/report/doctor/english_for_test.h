@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::report {
 
 // The words in ASCII letters, in lower case, without what stands in quotes of a program's output,
 // in backticks or beside an underscore, dot or equals sign: names and code.
@@ -55,4 +55,4 @@ inline bool has_english(const std::string& text) {
                      [](const std::string& word) { return kEnglish.count(word) > 0; });
 }
 
-}  // namespace snug
+}  // namespace snug::report

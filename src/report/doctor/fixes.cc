@@ -6,42 +6,43 @@
 
 #include "base/bytes.h"
 #include "report/doctor/content.h"
+#include "report/numbers.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 constexpr std::size_t kFixesShown = 14;
 
-std::vector<std::string> name_arguments(const Fix& fix) {
-  const Config& c = fix.config;
+std::vector<std::string> name_arguments(const fit::Fix& fix) {
+  const config::Config& c = fix.config;
   const auto text = [](std::int64_t number) { return std::to_string(number); };
   switch (fix.kind) {
-    case FixKind::kSplit:
+    case fit::FixKind::kSplit:
       return {text(c.batch_size), text(c.gradient_accumulation_steps)};
-    case FixKind::kEvalBatch:
+    case fit::FixKind::kEvalBatch:
       return {text(fix.config.eval_batch_size)};
-    case FixKind::kCheckpoint:
+    case fit::FixKind::kCheckpoint:
       return {text(fix.config.checkpoint_blocks), text(fix.config.n_layer)};
-    case FixKind::kDtype16:
+    case fit::FixKind::kDtype16:
       return {c.dtype};
-    case FixKind::kFewerSequences:
+    case fit::FixKind::kFewerSequences:
       return {text(fix.effective_batch)};
-    case FixKind::kShorterContext:
+    case fit::FixKind::kShorterContext:
       return {text(c.block_size)};
-    case FixKind::kFewerLayers:
+    case fit::FixKind::kFewerLayers:
       return {text(c.n_layer), millions(fix.reported_parameters)};
-    case FixKind::kNarrower:
+    case fit::FixKind::kNarrower:
       return {text(c.n_embd), text(c.n_head), millions(fix.reported_parameters)};
-    case FixKind::kSmallerPretrained:
+    case fit::FixKind::kSmallerPretrained:
       return {c.init_from, millions(fix.reported_parameters)};
     default:
       return {};
   }
 }
 
-TextId fix_how(const Fix& fix) {
-  if (fix.kind == FixKind::kAllocator) return TextId::kHowVariable;
-  if (fix.kind == FixKind::kFreeOthers) return TextId::kHowByHand;
+TextId fix_how(const fit::Fix& fix) {
+  if (fix.kind == fit::FixKind::kAllocator) return TextId::kHowVariable;
+  if (fix.kind == fit::FixKind::kFreeOthers) return TextId::kHowByHand;
   return fix.needs_edit ? TextId::kHowEdit : TextId::kHowKey;
 }
 
@@ -63,23 +64,24 @@ std::string time_text(double ratio) {
 }
 
 // "5.21–6.02" in one unit for the whole column, in at most eleven characters: "215–1063".
-std::string vram_text(const Fix& fix, std::int64_t unit) {
+std::string vram_text(const DoctorReport& report, const fit::Fix& fix, std::int64_t unit) {
   if (!fix.concerns_device()) return "–";
+  const ByteRange need = without_context(*report.memory, fix.need);
   const auto in_units = [&](std::int64_t bytes) {
     return static_cast<double>(bytes) / static_cast<double>(unit);
   };
-  const double highest = in_units(fix.need.high_bytes);
+  const double highest = in_units(need.high_bytes);
   const int decimals = highest < 99.995 ? 2 : highest < 999.95 ? 1 : 0;
   const auto amount = [&](std::int64_t bytes) {
-    return fmt::format("{:.{}f}", in_units(bytes), decimals);
+    return number_in(report.language, fmt::format("{:.{}f}", in_units(bytes), decimals));
   };
-  const std::string low = amount(fix.need.low_bytes), high = amount(fix.need.high_bytes);
+  const std::string low = amount(need.low_bytes), high = amount(need.high_bytes);
   return low == high ? low : fmt::format("{}–{}", low, high);
 }
 
-std::int64_t unit_of(const std::vector<Fix>& fixes) {
+std::int64_t unit_of(const std::vector<fit::Fix>& fixes) {
   std::int64_t largest = 0;
-  for (const Fix& fix : fixes) largest = std::max(largest, fix.need.high_bytes);
+  for (const fit::Fix& fix : fixes) largest = std::max(largest, fix.need.high_bytes);
   if (largest >= 10000 * kGiB) return 1024 * kGiB;
   return largest >= kGiB ? kGiB : kMiB;
 }
@@ -88,14 +90,14 @@ std::string unit_name(std::int64_t unit) {
   return unit == kMiB ? "MiB" : unit == kGiB ? "GiB" : "TiB";
 }
 
-Tone mark_of(const DoctorReport& report, const Fix& fix) {
+Tone mark_of(const DoctorReport& report, const fit::Fix& fix) {
   if (report.card_bytes <= 0 || !fix.concerns_device()) return Tone::kPlain;
   return fix.fits ? Tone::kGood : Tone::kBad;
 }
 
 DoctorTable fix_table_of(const DoctorReport& report) {
   const Language language = report.language;
-  const std::vector<Fix>& fixes = report.fixes->ranked;
+  const std::vector<fit::Fix>& fixes = report.fixes->ranked;
   const std::int64_t unit = unit_of(fixes);
   DoctorTable table;
   table.title = text_in(language, TextId::kFixesTitle);
@@ -111,43 +113,44 @@ DoctorTable fix_table_of(const DoctorReport& report) {
                    {text_in(language, TextId::kHeadTime), 5, true},
                    {text_in(language, TextId::kHeadEffect), 12, false},
                    {text_in(language, TextId::kHeadHow), 7, false}};
-  for (const Fix& fix : fixes) {
+  for (const fit::Fix& fix : fixes) {
     table.rows.push_back({mark_of(report, fix),
-                          {fix_name(report, fix), vram_text(fix, unit),
+                          {fix_name(report, fix), vram_text(report, fix, unit),
                            batch_text(fix.effective_batch), time_text(fix.time_ratio),
                            text_in(language, fix_effect(fix)), text_in(language, fix_how(fix))}});
   }
   return table;
 }
 
-std::vector<std::string> key_lines(const Fix& fix) {
+std::vector<std::string> key_lines(const fit::Fix& fix) {
   std::vector<std::string> lines;
-  for (const Change& change : fix.changes) {
+  for (const config::Change& change : fix.changes) {
     lines.push_back(fmt::format("{} = {}", change.key, change.after));
   }
   return lines;
 }
 
 // Its other half, as a fix of its own.
-Fix as_checkpointing(Fix fix) {
-  fix.kind = FixKind::kCheckpoint;
+fit::Fix as_checkpointing(fit::Fix fix) {
+  fix.kind = fit::FixKind::kCheckpoint;
   return fix;
 }
 
-DoctorCode config_block(const DoctorReport& report, TextId title, const Fix& fix) {
+DoctorCode config_block(const DoctorReport& report, TextId title, const fit::Fix& fix) {
   const Language language = report.language;
   std::vector<std::string> parts = {fix_name(report, fix)};
   if (has_checkpointing(fix)) {
     parts.push_back(fix_name(report, as_checkpointing(fix)));
   }
   if (fix.concerns_device()) {
-    parts.push_back(text_in(language, TextId::kVramAfter, {range_text(language, fix.need)}));
+    parts.push_back(text_in(language, TextId::kVramAfter,
+                            {range_text(language, without_context(*report.memory, fix.need))}));
   }
   return {text_in(language, title), fmt::format("{}", fmt::join(parts, " · ")), key_lines(fix)};
 }
 
 void add_configs(const DoctorReport& report, DoctorContent& content) {
-  const Fixes& fixes = *report.fixes;
+  const fit::Fixes& fixes = *report.fixes;
   if (fixes.chosen) {
     content.blocks.push_back(config_block(report, TextId::kRecommendedTitle, *fixes.chosen));
   }
@@ -160,62 +163,68 @@ void add_configs(const DoctorReport& report, DoctorContent& content) {
 }
 
 // What takes more than a key, each kind once, in the order of the table.
-std::vector<Fix> fixes_to_explain(const DoctorReport& report) {
-  std::vector<Fix> fixes;
-  const auto add = [&](const Fix& fix) {
-    const bool is_known =
-        std::any_of(fixes.begin(), fixes.end(), [&](const Fix& f) { return f.kind == fix.kind; });
+std::vector<fit::Fix> fixes_to_explain(const DoctorReport& report) {
+  std::vector<fit::Fix> fixes;
+  const auto add = [&](const fit::Fix& fix) {
+    const bool is_known = std::any_of(fixes.begin(), fixes.end(),
+                                      [&](const fit::Fix& f) { return f.kind == fix.kind; });
     if (!is_known && !fix_code(report, fix).empty()) fixes.push_back(fix);
   };
-  const auto add_kind = [&](FixKind kind) {
-    Fix fix{};
+  const auto add_kind = [&](fit::FixKind kind) {
+    fit::Fix fix{};
     fix.kind = kind;
     add(fix);
   };
-  const Cause cause = report.diagnosis ? report.diagnosis->cause : Cause::kUnknown;
-  if (cause == Cause::kFragmentation) add_kind(FixKind::kAllocator);
-  if (cause == Cause::kCoTenant) add_kind(FixKind::kFreeOthers);
+  const doctor::diagnosis::Cause cause =
+      report.diagnosis ? report.diagnosis->cause : doctor::diagnosis::Cause::kUnknown;
+  if (cause == doctor::diagnosis::Cause::kFragmentation) add_kind(fit::FixKind::kAllocator);
+  if (cause == doctor::diagnosis::Cause::kCoTenant) add_kind(fit::FixKind::kFreeOthers);
   if (report.fixes == nullptr) return fixes;
   for (const auto& fix : {report.fixes->chosen, report.fixes->safest}) {
     if (fix && has_checkpointing(*fix)) add(as_checkpointing(*fix));
   }
-  for (const Fix& fix : report.fixes->ranked) add(fix);
+  for (const fit::Fix& fix : report.fixes->ranked) add(fix);
   return fixes;
 }
 
 }  // namespace
 
-std::string fix_name(const DoctorReport& report, const Fix& fix) {
+std::string fix_name(const DoctorReport& report, const fit::Fix& fix) {
   return text_in(report.language, name_texts(fix.kind),
                  std::span<const std::string>(name_arguments(fix)));
 }
 
-TextId fix_effect(const Fix& fix) {
-  if (fix.kind == FixKind::kEightBitAdam) return TextId::kEffectEightBit;
+TextId fix_effect(const fit::Fix& fix) {
+  if (fix.kind == fit::FixKind::kEightBitAdam) return TextId::kEffectEightBit;
   switch (fix.effect) {
-    case Effect::kSame:
-    case Effect::kEvaluation:
+    case fit::Effect::kSame:
+    case fit::Effect::kEvaluation:
       return TextId::kEffectSame;
-    case Effect::kReordered:
-    case Effect::kRounding:
+    case fit::Effect::kReordered:
+    case fit::Effect::kRounding:
       return TextId::kEffectRounding;
-    case Effect::kFewerSequences:
+    case fit::Effect::kFewerSequences:
       return TextId::kEffectFewerSequences;
-    case Effect::kShorterContext:
+    case fit::Effect::kShorterContext:
       return TextId::kEffectShorterContext;
-    case Effect::kSmallerModel:
+    case fit::Effect::kSmallerModel:
+    case fit::Effect::kMoreSequences:  // Snug's, as those below
+    case fit::Effect::kLongerContext:
+    case fit::Effect::kLargerModel:
       break;
   }
   return TextId::kEffectSmallerModel;
 }
 
-bool has_checkpointing(const Fix& fix) { return fix.kind == FixKind::kSplit && fix.needs_edit; }
+bool has_checkpointing(const fit::Fix& fix) {
+  return fix.kind == fit::FixKind::kSplit && fix.needs_edit;
+}
 
 void add_fixes(const DoctorReport& report, DoctorContent& content) {
   const Language language = report.language;
   if (report.fixes != nullptr && !report.fixes->ranked.empty()) {
     DoctorTable table = fix_table_of(report);
-    const Fixes& fixes = *report.fixes;
+    const fit::Fixes& fixes = *report.fixes;
     if (!fixes.chosen && report.card_bytes > 0) {
       const TextId word = fixes.fits_as_is ? TextId::kFitsAsItIs : TextId::kNoneFits;
       table.lines.push_back(text_in(language, word));
@@ -223,11 +232,11 @@ void add_fixes(const DoctorReport& report, DoctorContent& content) {
     content.blocks.push_back(std::move(table));
     add_configs(report, content);
   }
-  for (const Fix& fix : fixes_to_explain(report)) {
+  for (const fit::Fix& fix : fixes_to_explain(report)) {
     content.blocks.push_back(
         DoctorCode{text_in(language, TextId::kHowToTitle, {fix_name(report, fix)}),
                    text_in(language, action_texts(fix.kind)), fix_code(report, fix)});
   }
 }
 
-}  // namespace snug
+}  // namespace snug::report

@@ -4,7 +4,7 @@
 
 #include "report/doctor/content.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -18,20 +18,20 @@ Json optional_bytes(const std::optional<std::int64_t>& bytes) {
 }
 
 // "first_evaluation"
-Json phase_name(const std::optional<TorchPhase>& phase) {
+Json phase_name(const std::optional<doctor::torch::TorchPhase>& phase) {
   if (!phase) return nullptr;
-  std::string name(name_of(*phase));
+  std::string name(doctor::torch::name_of(*phase));
   std::replace(name.begin(), name.end(), ' ', '_');
   return name;
 }
 
-std::string_view evidence_name(Evidence evidence) {
+std::string_view evidence_name(doctor::diagnosis::Evidence evidence) {
   constexpr std::string_view kNames[] = {"shape_in_log", "size_and_allocated", "size_and_frame",
                                          "size_only", "reading"};
   return kNames[static_cast<std::size_t>(evidence)];
 }
 
-Json candidate_of(const DoctorReport& report, const Candidate& c) {
+Json candidate_of(const DoctorReport& report, const doctor::diagnosis::Candidate& c) {
   return {{"tensor", c.tensor},
           {"shape", c.shape},
           {"dtype", c.dtype},
@@ -44,9 +44,9 @@ Json candidate_of(const DoctorReport& report, const Candidate& c) {
           {"reading", shape_in_words(report, c)}};
 }
 
-Json memory_of_card(const Diagnosis& d) {
+Json memory_of_card(const doctor::diagnosis::Diagnosis& d) {
   Json processes = Json::array();
-  for (const LogProcess& process : d.other_processes) {
+  for (const doctor::log::LogProcess& process : d.other_processes) {
     processes.push_back({{"pid", process.pid},
                          {"bytes", process.in_use ? Json(process.in_use->low_bytes) : Json()}});
   }
@@ -63,7 +63,7 @@ Json memory_of_card(const Diagnosis& d) {
 Json notes_of(const DoctorReport& report) {
   Json notes = Json::array();
   if (report.conclusions() == nullptr) return notes;
-  for (const Note& note : report.conclusions()->notes) {
+  for (const doctor::diagnosis::Note& note : report.conclusions()->notes) {
     notes.push_back({{"id", name_of(note.id)},
                      {"arguments", note.arguments},
                      {"text", text_in(report.language, note)}});
@@ -71,20 +71,20 @@ Json notes_of(const DoctorReport& report) {
   return notes;
 }
 
-Json peak_of(const TorchMemory& memory, const TorchPeak& peak) {
+Json peak_of(const doctor::torch::TorchMemory& memory, const doctor::torch::TorchPeak& peak) {
   Json json = {{"allocated_bytes", peak.allocated_bytes},
                {"reserved_bytes", peak.reserved_bytes},
                {"phase", phase_name(peak.phase)},
                {"op", peak.op},
                {"tensor", nullptr}};
   if (peak.tensor >= 0) {
-    json["tensor"] =
-        torch_tensor_name(memory, memory.tensors[static_cast<std::size_t>(peak.tensor)]);
+    json["tensor"] = doctor::torch::torch_tensor_name(
+        memory, memory.tensors[static_cast<std::size_t>(peak.tensor)]);
   }
   return json;
 }
 
-Json pytorch_of(const TorchMemory& m) {
+Json pytorch_of(const doctor::torch::TorchMemory& m) {
   return {{"parameters", m.parameter_count},
           {"breakdown",
            {{"params", m.params_bytes},
@@ -104,14 +104,14 @@ Json pytorch_of(const TorchMemory& m) {
           {"train_range", range_of(m.train_range)},
           {"evaluate_range", range_of(m.evaluate_range)},
           {"context_range", range_of(m.context_range)},
-          {"total_range", range_of(torch_vram(m))}};
+          {"total_range", range_of(doctor::fixes::torch_vram(m))}};
 }
 
-Json fix_of(const DoctorReport& report, const Fix& fix) {
-  const Json values = Json::parse(config_to_json(fix.config));
+Json fix_of(const DoctorReport& report, const fit::Fix& fix) {
+  const Json values = Json::parse(config::config_to_json(fix.config));
   Json changes = Json::object();
-  for (const Change& change : fix.changes) changes[change.key] = values.at(change.key);
-  return {{"kind", name_of(fix.kind)},
+  for (const config::Change& change : fix.changes) changes[change.key] = values.at(change.key);
+  return {{"kind", fit::name_of(fix.kind)},
           {"name", fix_name(report, fix)},
           {"changes", changes},
           {"effective_batch", fix.effective_batch},
@@ -127,20 +127,22 @@ Json fix_of(const DoctorReport& report, const Fix& fix) {
           {"edit", fix_code(report, fix)}};
 }
 
-Json optional_fix(const DoctorReport& report, const std::optional<Fix>& fix) {
+Json optional_fix(const DoctorReport& report, const std::optional<fit::Fix>& fix) {
   return fix ? fix_of(report, *fix) : Json();
 }
 
 void add_diagnosis_members(const DoctorReport& report, Json& json) {
-  const Diagnosis* d = report.conclusions();
-  const bool has_cause = d != nullptr && (report.diagnosis || d->cause != Cause::kUnknown);
-  json["cause"] = has_cause ? Json(name_of(d->cause)) : Json();
+  const doctor::diagnosis::Diagnosis* d = report.conclusions();
+  const bool has_cause =
+      d != nullptr && (report.diagnosis || d->cause != doctor::diagnosis::Cause::kUnknown);
+  json["cause"] = has_cause ? Json(doctor::diagnosis::name_of(d->cause)) : Json();
   json["cause_confidence"] = has_cause ? Json(d->cause_confidence) : Json();
   json["request_bytes"] = d != nullptr && d->request_bytes > 0 ? Json(d->request_bytes) : Json();
   json["phase"] = d != nullptr ? phase_name(d->phase) : Json();
   json["candidates"] = Json::array();
   if (d == nullptr) return;
-  for (const Candidate& c : d->candidates) json["candidates"].push_back(candidate_of(report, c));
+  for (const doctor::diagnosis::Candidate& c : d->candidates)
+    json["candidates"].push_back(candidate_of(report, c));
   json["memory"] = memory_of_card(*d);
   json["worst_peak_bytes"] = d->worst_peak_bytes;
   json["message"] = d->event ? Json(d->event->text) : Json();
@@ -149,8 +151,9 @@ void add_diagnosis_members(const DoctorReport& report, Json& json) {
 
 Json assumptions_of(const DoctorReport& report) {
   Json list = Json::array();
-  for (const TorchAssumption& a : torch_assumptions(report.memory->run)) {
-    list.push_back({{"key", name_of(a.id)}, {"text", text_in(report.language, a)}});
+  for (const doctor::torch::TorchAssumption& a :
+       doctor::torch::torch_assumptions(report.memory->run)) {
+    list.push_back({{"key", doctor::torch::name_of(a.id)}, {"text", text_in(report.language, a)}});
   }
   list.push_back({{"key", "time"}, {"text", time_assumption(report)}});
   return list;
@@ -169,7 +172,7 @@ std::string doctor_json(const DoctorReport& report) {
   json["card_bytes"] = report.card_bytes > 0 ? Json(report.card_bytes) : Json();
   json["fixes"] = Json::array();
   if (report.fixes != nullptr) {
-    for (const Fix& fix : report.fixes->ranked) json["fixes"].push_back(fix_of(report, fix));
+    for (const fit::Fix& fix : report.fixes->ranked) json["fixes"].push_back(fix_of(report, fix));
   }
   json["recommended"] =
       report.fixes != nullptr ? optional_fix(report, report.fixes->chosen) : Json();
@@ -177,7 +180,8 @@ std::string doctor_json(const DoctorReport& report) {
   json["snug"] = report.snug ? Json{{"total_bytes", report.snug->total_bytes},
                                     {"fits", report.snug->fits},
                                     {"changes", report.snug->changes},
-                                    {"device", report.snug->device}}
+                                    {"device", report.snug->device},
+                                    {"trainable", fit::name_of(report.snug->support)}}
                              : Json();
   json["notes"] = notes_of(report);
   if (report.explain && report.memory != nullptr) json["assumptions"] = assumptions_of(report);
@@ -185,4 +189,4 @@ std::string doctor_json(const DoctorReport& report) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace snug
+}  // namespace snug::report

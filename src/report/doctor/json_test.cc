@@ -5,7 +5,7 @@
 #include "report/doctor/columns.h"
 #include "report/doctor/for_test.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 using Json = nlohmann::json;
@@ -16,8 +16,8 @@ class DoctorJsonTest : public testing::Test {
     return report_for_test(language, memory_, fixes_);
   }
 
-  TorchMemory memory_ = torch_memory(run_for_test());
-  Fixes fixes_ = fixes_for_test();
+  doctor::torch::TorchMemory memory_ = doctor::torch::torch_memory(run_for_test());
+  fit::Fixes fixes_ = fixes_for_test();
 };
 
 TEST_F(DoctorJsonTest, HasItsMembers) {
@@ -54,7 +54,7 @@ TEST_F(DoctorJsonTest, HasItsMembers) {
 
 TEST_F(DoctorJsonTest, IsValidWhateverTheLogHad) {
   DoctorReport r = report(Language::kJapanese);
-  r.diagnosis->event = LogEvent{};
+  r.diagnosis->event = doctor::log::LogEvent{};
   r.diagnosis->event->text = std::string("out of \xC3\x28\xFF\0 memory", 18);
   r.diagnosis->candidates[0].tensor = "\xE6\x98";
   const std::string text = doctor_json(r);
@@ -74,4 +74,4 @@ TEST_F(DoctorJsonTest, HasNullsWithoutAnything) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::report

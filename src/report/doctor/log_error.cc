@@ -1,23 +1,24 @@
 #include "report/doctor/log_error.h"
+#include "report/numbers.h"
 
 #include "base/bytes.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
-TextId text_of(LogProblem problem) {
+TextId text_of(doctor::log::LogProblem problem) {
   switch (problem) {
-    case LogProblem::kMissing:
+    case doctor::log::LogProblem::kMissing:
       return TextId::kErrorLogMissing;
-    case LogProblem::kIsFolder:
+    case doctor::log::LogProblem::kIsFolder:
       return TextId::kErrorLogIsFolder;
-    case LogProblem::kCannotRead:
+    case doctor::log::LogProblem::kCannotRead:
       return TextId::kErrorCannotReadLog;
-    case LogProblem::kEmpty:
+    case doctor::log::LogProblem::kEmpty:
       return TextId::kErrorLogEmpty;
-    case LogProblem::kSaysNothing:
+    case doctor::log::LogProblem::kSaysNothing:
       return TextId::kErrorNothingInLog;
-    case LogProblem::kShowsNoFailure:
+    case doctor::log::LogProblem::kShowsNoFailure:
       break;
   }
   return TextId::kErrorNoFailureInLog;
@@ -25,11 +26,11 @@ TextId text_of(LogProblem problem) {
 
 }  // namespace
 
-std::string log_error_text(Language language, const LogError& error) {
+std::string log_error_text(Language language, const doctor::log::LogError& error) {
   const TextId text = text_of(error.problem);
   if (!error.path.empty()) return text_in(language, text, {error.path});
   return text_in(language, text,
-                 {with_thousands(error.line_count), format_bytes(error.byte_count)});
+                 {thousands_in(language, error.line_count), bytes_in(language, error.byte_count)});
 }
 
-}  // namespace snug
+}  // namespace snug::report

@@ -6,8 +6,8 @@
 #include "doctor/log/reader.h"
 #include "report/catalogue/messages.h"
 
-namespace snug {
+namespace snug::report {
 
-std::string log_error_text(Language language, const LogError& error);
+std::string log_error_text(Language language, const doctor::log::LogError& error);
 
-}  // namespace snug
+}  // namespace snug::report

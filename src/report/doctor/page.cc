@@ -7,10 +7,11 @@
 #include "report/doctor/columns.h"
 #include "report/doctor/content.h"
 #include "report/doctor/report.h"
+#include "report/numbers.h"
 #include "report/text.h"
 #include "report/web/page_template.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 constexpr char kPage[] =
@@ -21,7 +22,6 @@ constexpr char kStyle[] =
     ;
 
 constexpr std::string_view kToneNames[] = {"plain", "good", "warn", "bad"};
-constexpr std::size_t kBands = 7;
 
 // Bytes that are no UTF-8 are replaced.
 std::string escaped(std::string_view text) { return escape_html(clean(text)); }
@@ -65,9 +65,9 @@ double percent(std::int64_t bytes, std::int64_t whole) {
   return whole <= 0 ? 0 : 100 * static_cast<double>(bytes) / static_cast<double>(whole);
 }
 
-std::string band_of(const DoctorBar& bar, std::size_t index) {
-  if (bar.is_free) return "--band: var(--line)";
-  return fmt::format("--band: var(--band-{})", (1 + index) % kBands);
+std::string band_of(const DoctorBar& bar) {
+  if (bar.is_free || bar.band == Band::kUnknown) return "--band: var(--line)";
+  return fmt::format("--band: var(--band-{})", static_cast<int>(bar.band));
 }
 
 // The last row is the whole; a part's band keeps its colour in the legend.
@@ -77,20 +77,21 @@ std::string block_html(const DoctorBars& block) {
     const DoctorBar& bar = block.bars[i];
     const double share = percent(bar.bytes, block.whole_bytes);
     const bool is_total = i + 1 == block.bars.size();
-    const std::string label = escaped(bar.label), bytes = format_bytes(bar.bytes);
-    const std::string band = band_of(bar, i);
+    const std::string label = escaped(bar.label), bytes = bytes_in(block.language, bar.bytes);
+    const std::string band = band_of(bar);
     if (!is_total) {
       stack += fmt::format("<i style=\"width:{:.3f}%;{}\" title=\"{} {}\"></i>", share, band, label,
                            bytes);
     }
-    rows += is_total ? fmt::format(
-                           "<tr class=\"total\"><th scope=\"row\">{}</th><td>{}</td>"
-                           "<td class=\"share\"></td></tr>\n",
-                           label, bytes)
-                     : fmt::format(
-                           "<tr><th scope=\"row\"><span class=\"swatch\" style=\"{}\"></span>{}"
-                           "</th><td>{}</td><td class=\"share\">{:.1f}%</td></tr>\n",
-                           band, label, bytes, share);
+    rows += is_total
+                ? fmt::format(
+                      "<tr class=\"total\"><th scope=\"row\">{}</th><td>{}</td>"
+                      "<td class=\"share\"></td></tr>\n",
+                      label, bytes)
+                : fmt::format(
+                      "<tr><th scope=\"row\"><span class=\"swatch\" style=\"{}\"></span>{}"
+                      "</th><td>{}</td><td class=\"share\">{}</td></tr>\n",
+                      band, label, bytes, number_in(block.language, fmt::format("{:.1f}%", share)));
   }
   return fmt::format(
       "<h2>{}</h2>\n<div class=\"stack\" role=\"img\" aria-label=\"{}\">{}</div>\n"
@@ -179,4 +180,4 @@ std::string doctor_page(const DoctorReport& report) {
   return fill_page(kPage, values);
 }
 
-}  // namespace snug
+}  // namespace snug::report

@@ -3,7 +3,7 @@
 #include "report/doctor/for_test.h"
 #include "report/doctor/report.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 class DoctorPageTest : public testing::Test {
@@ -12,8 +12,8 @@ class DoctorPageTest : public testing::Test {
     return doctor_page(report_for_test(language, memory_, fixes_));
   }
 
-  TorchMemory memory_ = torch_memory(run_for_test());
-  Fixes fixes_ = fixes_for_test();
+  doctor::torch::TorchMemory memory_ = doctor::torch::torch_memory(run_for_test());
+  fit::Fixes fixes_ = fixes_for_test();
 };
 
 TEST_F(DoctorPageTest, SaysItsLanguage) {
@@ -33,7 +33,7 @@ TEST_F(DoctorPageTest, AsksTheNetworkForNothing) {
 TEST_F(DoctorPageTest, EscapesWhatTheLogAndTheUserWrote) {
   DoctorReport r = report_for_test(Language::kEnglish, memory_, fixes_);
   r.diagnosis->candidates[0].label = "<img src=x onerror=alert(1)>\"&";
-  r.diagnosis->notes = {{NoteId::kOtherError, {"<script>"}}};
+  r.diagnosis->notes = {{doctor::diagnosis::NoteId::kOtherError, {"<script>"}}};
   r.arguments = {"</code><b>"};
   r.snug->device = "<i>";
   const std::string html = doctor_page(r);
@@ -66,4 +66,4 @@ TEST_F(DoctorPageTest, OpensAndClosesTheSameElements) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::report

@@ -1,5 +1,6 @@
 // The report as text, eighty columns wide.
 #include "report/doctor/report.h"
+#include "report/numbers.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +13,7 @@
 #include "report/shell_command.h"
 #include "report/text.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 constexpr std::size_t kWidth = 80, kIndent = 2;
@@ -50,7 +51,7 @@ std::string bar_of(const DoctorBar& row, std::int64_t maximum) {
   const std::string full = bar(row.bytes, maximum, kBarCells);
   if (!row.is_free) return full;
   std::string text;
-  for (std::size_t i = 0; i < column_count(full); ++i) text += "░";
+  for (std::size_t i = 0; i < config::column_count(full); ++i) text += "░";
   return text;
 }
 
@@ -105,7 +106,8 @@ void TextWriter::operator()(const DoctorBars& bars) {
   title(bars.title);
   for (const DoctorBar& row : bars.bars) {
     const bool is_total = &row == &bars.bars.back();
-    line(kIndent, fmt::format("{} {:>11}  {}", left(row.label, kBarLabel), format_bytes(row.bytes),
+    line(kIndent, fmt::format("{} {:>11}  {}", left(row.label, kBarLabel),
+                              bytes_in(bars.language, row.bytes),
                               is_total ? "" : bar_of(row, bars.whole_bytes)));
   }
   for (const std::string& text : bars.lines) paragraph(kIndent, text);
@@ -172,7 +174,7 @@ void TextWriter::operator()(const DoctorCode& block) {
 
 }  // namespace
 
-DoctorReport doctor_report(const DoctorCase& c) {
+DoctorReport doctor_report(const doctor::DoctorCase& c) {
   DoctorReport report;
   report.diagnosis = c.diagnosis;
   report.prediction = c.prediction;
@@ -196,4 +198,4 @@ std::string doctor_text(const DoctorReport& report) {
   return text;
 }
 
-}  // namespace snug
+}  // namespace snug::report

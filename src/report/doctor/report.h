@@ -2,15 +2,17 @@
 // next command last.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "doctor/case.h"
+#include "fit/card_support.h"
 #include "report/catalogue/messages.h"
 
-namespace snug {
+namespace snug::report {
 
 // What the same config needs in Snug.
 struct SnugNeed {
@@ -18,15 +20,19 @@ struct SnugNeed {
   bool fits = false;
   std::string changes;  // "--checkpoint_blocks=9"; empty: as it is
   std::string device;   // "GeForce RTX 3060"; empty: no card is named
+  fit::CardSupport support = fit::CardSupport::kNoBackend;  // of the card by this build
+  const fit::Card* card = nullptr;                          // the one that was planned for
 };
 
 // The pointers may be null and are the caller's.
 struct DoctorReport {
-  std::optional<Diagnosis> diagnosis;   // nothing: no log with a failure was given
-  std::optional<Diagnosis> prediction;  // then: what will happen on the card, and notes
-  const TorchMemory* memory = nullptr;  // null: no config
-  const Fixes* fixes = nullptr;
-  const Card* card = nullptr;
+  std::optional<doctor::diagnosis::Diagnosis>
+      diagnosis;  // nothing: no log with a failure was given
+  std::optional<doctor::diagnosis::Diagnosis>
+      prediction;  // then: what will happen on the card, and notes
+  const doctor::torch::TorchMemory* memory = nullptr;  // null: no config
+  const fit::Fixes* fixes = nullptr;
+  const fit::Card* card = nullptr;
   std::int64_t card_bytes = 0;  // what the card can give to one process; 0: not known
   std::optional<SnugNeed> snug;
   bool explain = false;                // list what the figures take for granted
@@ -36,18 +42,24 @@ struct DoctorReport {
   bool color = false;
   Language language = Language::kEnglish;
 
+  // What the card has to give beside CUDA's context, as `snug plan` counts it; 0: not known.
+  std::int64_t given_bytes() const {
+    if (card_bytes <= 0 || memory == nullptr) return card_bytes;
+    return std::max<std::int64_t>(0, card_bytes - memory->context_range.high_bytes);
+  }
+
   // Those of the log, else those of the model; null: neither.
-  const Diagnosis* conclusions() const {
+  const doctor::diagnosis::Diagnosis* conclusions() const {
     return diagnosis ? &*diagnosis : prediction ? &*prediction : nullptr;
   }
 };
 
 // What the case tells. It must outlive the report; what is Snug's own, the terminal's or the
 // reader's is the caller's to add.
-DoctorReport doctor_report(const DoctorCase& c);
+DoctorReport doctor_report(const doctor::DoctorCase& c);
 
 // The lines to change or type for a fix that no key makes; empty for the others.
-std::vector<std::string> fix_code(const DoctorReport& report, const Fix& fix);
+std::vector<std::string> fix_code(const DoctorReport& report, const fit::Fix& fix);
 
 std::string doctor_text(const DoctorReport& report);
 
@@ -57,4 +69,4 @@ std::string doctor_json(const DoctorReport& report);
 // One HTML page that needs nothing else: no network, no other file, no script.
 std::string doctor_page(const DoctorReport& report);
 
-}  // namespace snug
+}  // namespace snug::report

@@ -11,7 +11,7 @@
 #include "report/doctor/content.h"
 #include "report/doctor/for_test.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 using Json = nlohmann::json;
@@ -22,8 +22,8 @@ class DoctorReportTest : public testing::Test {
     return report_for_test(language, memory_, fixes_);
   }
 
-  TorchMemory memory_ = torch_memory(run_for_test());
-  Fixes fixes_ = fixes_for_test();
+  doctor::torch::TorchMemory memory_ = doctor::torch::torch_memory(run_for_test());
+  fit::Fixes fixes_ = fixes_for_test();
 };
 
 // Commands and code are to be copied and stay whole.
@@ -62,7 +62,7 @@ TEST_F(DoctorReportTest, EveryLanguageStaysWithinEightyColumns) {
 TEST_F(DoctorReportTest, FixesWithLargeFiguresStayWithinEightyColumns) {
   for (const Language language : kAllLanguages) {
     for (const double gibs : {99.996, 123.45, 999.96, 1063.2, 123456.7}) {
-      for (Fix& fix : fixes_.ranked) {
+      for (fit::Fix& fix : fixes_.ranked) {
         fix.need = {gib(gibs - 7), gib(gibs)};
         fix.effective_batch = 123456789;
         fix.time_ratio = gibs * 20;
@@ -77,9 +77,9 @@ TEST_F(DoctorReportTest, FixesWithLargeFiguresStayWithinEightyColumns) {
 
 TEST_F(DoctorReportTest, EveryCauseHasAReportWithAndWithoutConfig) {
   for (const Language language : kAllLanguages) {
-    for (int cause = 0; cause <= static_cast<int>(Cause::kUnknown); ++cause) {
+    for (int cause = 0; cause <= static_cast<int>(doctor::diagnosis::Cause::kUnknown); ++cause) {
       DoctorReport r = report(language);
-      r.diagnosis->cause = static_cast<Cause>(cause);
+      r.diagnosis->cause = static_cast<doctor::diagnosis::Cause>(cause);
       expect_narrow(r);
       r.memory = nullptr;
       r.fixes = nullptr;
@@ -126,10 +126,11 @@ TEST_F(DoctorReportTest, WithoutAConfigTheReadingsAreListedInTheLanguage) {
   r.memory = nullptr;
   r.fixes = nullptr;
   r.diagnosis->candidates.resize(1);
-  r.diagnosis->candidates[0].evidence = Evidence::kGuess;
+  r.diagnosis->candidates[0].evidence = doctor::diagnosis::Evidence::kGuess;
   r.diagnosis->candidates[0].shape = {32, 1024, 50304};
   r.diagnosis->candidates[0].tensor = r.diagnosis->candidates[0].label = "gradient of logits";
-  r.diagnosis->candidates[0].guess = TensorGuess{CommonTensor::kLogits, {{64, 512}}, "GPT-2"};
+  r.diagnosis->candidates[0].guess = doctor::diagnosis::TensorGuess{
+      doctor::diagnosis::CommonTensor::kLogits, {{64, 512}}, "GPT-2"};
   const std::string text = doctor_text(r);
   EXPECT_NE(text.find("logits 的梯度, (32, 1024, 50304)"), std::string::npos) << text;
   EXPECT_NE(text.find("批次 32 × 1024 个 token × 词表 50304、批次 64 × 512 个 token、GPT-2"),
@@ -142,11 +143,12 @@ TEST_F(DoctorReportTest, WhatTheTracebackNamesStandsAboveItsReadings) {
   DoctorReport r = report(Language::kEnglish);
   r.memory = nullptr;
   r.fixes = nullptr;
-  for (Candidate& c : r.diagnosis->candidates) {
+  for (doctor::diagnosis::Candidate& c : r.diagnosis->candidates) {
     c.tensor = c.label = "attention scores";
     c.op.clear();
-    c.guess = TensorGuess{CommonTensor::kAttention, {}, "GPT-2"};
-    c.evidence = Evidence::kSizeAndFrame;
+    c.guess =
+        doctor::diagnosis::TensorGuess{doctor::diagnosis::CommonTensor::kAttention, {}, "GPT-2"};
+    c.evidence = doctor::diagnosis::Evidence::kSizeAndFrame;
     c.confidence = 0.3;
   }
   const std::string text = doctor_text(r);
@@ -170,12 +172,12 @@ TEST_F(DoctorReportTest, SaysThatItFitsAsItIsWhateverTheLogSays) {
 }
 
 TEST_F(DoctorReportTest, WritesTheSizesOfTheFixIntoItsEdit) {
-  Fix fix = fix_for_test(FixKind::kEvalBatch, 64, 30, 60);
+  fit::Fix fix = fix_for_test(fit::FixKind::kEvalBatch, 64, 30, 60);
   fix.needs_edit = true;
   fix.config.eval_batch_size = 5;
   const DoctorReport r = report(Language::kEnglish);
   EXPECT_EQ(fix_code(r, fix).at(1), "+ eval_batch_size = 5");
-  fix = fix_for_test(FixKind::kSplit, 1, 3, 6);
+  fix = fix_for_test(fit::FixKind::kSplit, 1, 3, 6);
   EXPECT_TRUE(fix_code(r, fix).empty());
   fix.needs_edit = true;
   fix.config.checkpoint_blocks = 7;
@@ -193,7 +195,7 @@ TEST_F(DoctorReportTest, TheWrittenFileIsToRun) {
 
 TEST_F(DoctorReportTest, WhatIsNotAboutMemoryHasNoFixes) {
   DoctorReport r = report(Language::kEnglish);
-  r.diagnosis->cause = Cause::kNotMemory;
+  r.diagnosis->cause = doctor::diagnosis::Cause::kNotMemory;
   const std::string text = doctor_text(r);
   EXPECT_EQ(text.find("best first"), std::string::npos);
   EXPECT_EQ(text.find("--write"), std::string::npos);
@@ -252,9 +254,9 @@ TEST_F(DoctorReportTest, ColourOnlyWhenAsked) {
 TEST_F(DoctorReportTest, ALogCannotSendTerminalCodes) {
   DoctorReport r = report(Language::kEnglish);
   r.diagnosis->candidates[0].label = "x\033[2J\xFF";
-  r.diagnosis->notes = {{NoteId::kOtherError, {"Bad\033]0;title\a"}}};
+  r.diagnosis->notes = {{doctor::diagnosis::NoteId::kOtherError, {"Bad\033]0;title\a"}}};
   EXPECT_EQ(doctor_text(r).find('\033'), std::string::npos);
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::report

@@ -5,41 +5,85 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "report/catalogue/plan_texts.h"
+#include "report/doctor/columns.h"
+#include "report/numbers.h"
 
-namespace snug {
+namespace snug::report {
 
-std::string budget_origin(const Budget& budget) {
+std::string budget_origin(const fit::Budget& budget) {
   switch (budget.source) {
-    case BudgetSource::kMemoryBudget:
+    case fit::BudgetSource::kMemoryBudget:
       return "memory_budget";
-    case BudgetSource::kCard:
+    case fit::BudgetSource::kCard:
       return std::string(budget.card_name);
-    case BudgetSource::kAvailable:
+    case fit::BudgetSource::kAvailable:
       return fmt::format("available now (limited by the {})", budget.limited_by);
-    case BudgetSource::kAvailableBelowRequest:
+    case fit::BudgetSource::kAvailableBelowRequest:
       return "available now, less than the memory_budget";
   }
   return "";
 }
 
-std::string budget_parts(const Budget& budget) {
-  const auto gib = [](std::int64_t bytes) {
-    return fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(kGiB));
-  };
-  std::vector<std::string> parts;
-  if (budget.display_bytes > 0) parts.push_back(gib(budget.display_bytes) + " for a display");
-  if (budget.context.high_bytes > 0) {
-    parts.push_back(fmt::format("{} for CUDA's context ({} to {})", gib(budget.context.high_bytes),
-                                gib(budget.context.low_bytes), gib(budget.context.high_bytes)));
+std::string need_against_budget(Language language, const std::string& need,
+                                const fit::Budget& budget) {
+  const std::string have = need.ends_with(" B")
+                               ? fmt::format("{} B", thousands_in(language, budget.limit_bytes()))
+                               : bytes_in(language, budget.limit_bytes());
+  switch (budget.source) {
+    case fit::BudgetSource::kMemoryBudget:
+      return text_in(language, PlanTextId::kNeedsOfBudget, {need, have});
+    case fit::BudgetSource::kCard:
+      return text_in(language, PlanTextId::kNeedsOfCard,
+                     {need, std::string(budget.card_name), have});
+    case fit::BudgetSource::kAvailable:
+      return text_in(language, PlanTextId::kNeedsOfAvailable, {need, have, budget.limited_by});
+    case fit::BudgetSource::kAvailableBelowRequest:
+      return text_in(language, PlanTextId::kNeedsOfAvailableBelow, {need, have});
   }
-  const std::string headroom =
-      budget.headroom_bytes > 0
-          ? fmt::format("  {} GiB of it stay free as headroom\n", gib(budget.headroom_bytes))
-          : "";
-  if (parts.empty()) return headroom;
-  const std::int64_t whole = budget.usable_bytes + budget.headroom_bytes + budget.display_bytes +
-                             budget.context.high_bytes;
-  return fmt::format("  {} GiB less {}\n{}", gib(whole), fmt::join(parts, ", "), headroom);
+  return need;
 }
 
-}  // namespace snug
+std::string budget_parts(Language language, const fit::Budget& budget) {
+  const auto gib = [&](std::int64_t bytes) { return gib_in(language, bytes); };
+  std::vector<std::string> parts;
+  if (budget.display_bytes > 0) {
+    parts.push_back(text_in(language, PlanTextId::kPartDisplay, {gib(budget.display_bytes)}));
+  }
+  if (budget.context.high_bytes > 0) {
+    parts.push_back(text_in(language, PlanTextId::kPartContext,
+                            {gib(budget.context.high_bytes), gib(budget.context.low_bytes),
+                             gib(budget.context.high_bytes)}));
+  }
+  std::string text;
+  const auto add = [&](const std::string& sentence) {
+    for (const std::string& line : wrapped(sentence, 78)) text += fmt::format("  {}\n", line);
+  };
+  const std::int64_t whole = budget.usable_bytes + budget.headroom_bytes + budget.display_bytes +
+                             budget.context.high_bytes;
+  if (!parts.empty()) {
+    add(text_in(language, PlanTextId::kBudgetParts, {gib(whole), listed(language, parts)}));
+  }
+  if (budget.headroom_bytes > 0) {
+    add(text_in(
+        language,
+        budget.headroom_is_default ? PlanTextId::kHeadroomDefault : PlanTextId::kHeadroomAsked,
+        {gib(budget.headroom_bytes)}));
+  }
+  return text;
+}
+
+std::string support_text(Language language, fit::CardSupport support, const fit::Card& card) {
+  const std::string capability = std::to_string(card.compute_capability);
+  switch (support) {
+    case fit::CardSupport::kNoBackend:
+      return text_in(language, PlanTextId::kSupportNoBackend);
+    case fit::CardSupport::kTooOld:
+      return text_in(language, PlanTextId::kSupportTooOld, {capability});
+    case fit::CardSupport::kCompiled:
+      return text_in(language, PlanTextId::kSupportCompiled, {capability});
+  }
+  return "";
+}
+
+}  // namespace snug::report

@@ -6,16 +6,18 @@
 #include <cmath>
 
 #include "base/bytes.h"
-#include "config/diagnostic.h"
 #include "fit/search.h"
+#include "report/catalogue/plan_texts.h"
+#include "report/doctor/columns.h"
+#include "report/numbers.h"
 #include "report/plan/fix_text.h"
 #include "report/shell_command.h"
 #include "report/text.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
-constexpr std::size_t kNameColumns = 26;
+constexpr std::size_t kNameColumns = 26, kPageColumns = 80;
 
 std::string time_text(double ratio) {
   const double percent = (ratio - 1) * 100;
@@ -23,61 +25,132 @@ std::string time_text(double ratio) {
   return fmt::format("{:+.0f}%", percent);
 }
 
-// GiB with two decimals under one heading, so that rows compare.
-std::string gib(std::int64_t bytes) {
-  return fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(kGiB));
-}
-std::string mib(std::int64_t bytes) {
-  return fmt::format("{:.1f}", static_cast<double>(bytes) / static_cast<double>(kMiB));
-}
-
-std::string padded(const std::string& text, std::size_t columns) {
-  const std::string cut = shortened(text, columns);
-  return cut + std::string(columns - std::min(columns, column_count(cut)), ' ');
-}
-
-// A long name is broken after the last comma that leaves the first line whole.
-std::pair<std::string, std::string> in_two_lines(const std::string& name) {
-  if (column_count(name) <= kNameColumns) return {name, ""};
-  const std::size_t comma = name.rfind(", ", kNameColumns - 1);
-  if (comma == std::string::npos) return {name, ""};
-  return {name.substr(0, comma + 1), name.substr(comma + 2)};
-}
-
-}  // namespace
-
-std::string fix_table(const Fixes& all, std::size_t row_limit, bool on_card, bool color) {
-  const std::vector<Fix>& fixes = all.ranked;
-  const auto helping = static_cast<std::size_t>(
-      std::count_if(fixes.begin(), fixes.end(), [](const Fix& fix) { return fix.helps(); }));
-  std::size_t shown = 0;
-  std::int64_t largest = 0;
-  for (const Fix& fix : fixes) largest = std::max(largest, fix.total_bytes());
-  const auto amount = largest >= kGiB ? gib : mib;
-  std::string text =
-      fmt::format("  Fixes, best first{:>{}} {:>5} {:>6} {:>6} {:>5}  result\n", "",
-                  kNameColumns - 11, "batch", largest >= kGiB ? "GiB" : "MiB", "saved", "time");
-  for (std::size_t i = 0; i < fixes.size(); ++i) {
-    const Fix& fix = fixes[i];
-    if (!fix.helps() || (shown >= row_limit && i > all.chosen_at.value_or(0))) continue;
-    ++shown;
-    const auto [first, rest] = in_two_lines(fix_name(all.before, fix));
-    text += fmt::format(
-        "{} {} {:>2}  {} {:>5} {:>6} {:>6} {:>5}  {}\n", i == all.chosen_at ? "▸" : " ",
-        fix.fits ? painted(color, "32", "✔") : painted(color, "31", "✘"), shown,
-        padded(first, kNameColumns), fix.effective_batch, amount(fix.total_bytes()),
-        amount(fix.saved_bytes), time_text(fix.time_ratio), effect_text(fix.effect, on_card));
-    if (!rest.empty()) text += fmt::format("        {}\n", rest);
+std::string marked(fit::Verdict verdict, bool color) {
+  switch (verdict) {
+    case fit::Verdict::kFits:
+      return painted(color, "32", "✔");
+    case fit::Verdict::kBarelyFits:
+      return painted(color, "33", "~");
+    case fit::Verdict::kDoesNotFit:
+      return painted(color, "31", "✘");
   }
-  if (shown < helping) {
-    text += fmt::format("        {} more with --json or --html\n", helping - shown);
+  return " ";
+}
+
+// Sentences, wrapped to the page.
+std::string note_lines(const std::string& sentence) {
+  std::string text;
+  for (const std::string& line : wrapped(sentence, kPageColumns - 2)) {
+    text += fmt::format("  {}\n", line);
   }
   return text;
 }
 
-std::vector<std::string> as_arguments(const std::vector<Change>& changes) {
+// Rows under one heading, so that they compare: all in GiB with two decimals, or all in MiB.
+class Rows {
+ public:
+  Rows(const fit::Fixes& all, const fit::Budget& budget, const FixTableStyle& style,
+       std::int64_t largest)
+      : all_(all), budget_(budget), style_(style), in_gib_(largest >= kGiB) {}
+
+  std::string heading(PlanTextId title) const {
+    const auto word = [&](PlanTextId id) { return text_in(style_.language, id); };
+    return fmt::format("  {} {} {} {} {}  {}\n", left(word(title), kNameColumns + 6),
+                       right(word(PlanTextId::kHeadBatch), 5), right(in_gib_ ? "GiB" : "MiB", 6),
+                       right(word(PlanTextId::kHeadSaved), 6),
+                       right(word(PlanTextId::kHeadTime), 5), word(PlanTextId::kHeadResult));
+  }
+
+  std::string row(std::size_t number, const fit::Fix& fix, bool is_chosen) const {
+    const std::string name = fix_name(style_.language, all_.before, fix);
+    const std::vector<std::string> lines = wrapped(name, kNameColumns);
+    std::string text =
+        fmt::format("{} {} {:>2}  {} {:>5} {:>6} {:>6} {:>5}  {}\n", is_chosen ? "▸" : " ",
+                    marked(fit::verdict_of(fix.total_bytes(), budget_), style_.color), number,
+                    left(lines.front(), kNameColumns), fix.effective_batch,
+                    amount(fix.total_bytes()), amount(fix.saved_bytes), time_text(fix.time_ratio),
+                    effect_text(style_.language, fix.effect, style_.on_card));
+    for (std::size_t i = 1; i < lines.size(); ++i) text += fmt::format("        {}\n", lines[i]);
+    return text;
+  }
+
+ private:
+  std::string amount(std::int64_t bytes) const {
+    if (in_gib_) return gib_in(style_.language, bytes);
+    return number_in(style_.language,
+                     fmt::format("{:.1f}", static_cast<double>(bytes) / static_cast<double>(kMiB)));
+  }
+
+  const fit::Fixes& all_;
+  const fit::Budget& budget_;
+  const FixTableStyle& style_;
+  bool in_gib_;
+};
+
+std::int64_t largest_need(const std::vector<fit::Fix>& fixes) {
+  std::int64_t largest = 0;
+  for (const fit::Fix& fix : fixes) largest = std::max(largest, fix.total_bytes());
+  return largest;
+}
+
+std::string percent_text(double share) { return fmt::format("{:.0f}%", share * 100); }
+
+}  // namespace
+
+std::string fix_table(const fit::Fixes& all, const fit::Budget& budget,
+                      const FixTableStyle& style) {
+  const std::vector<fit::Fix>& fixes = all.ranked;
+  const auto helping = static_cast<std::size_t>(
+      std::count_if(fixes.begin(), fixes.end(), [](const fit::Fix& fix) { return fix.helps(); }));
+  const Rows rows(all, budget, style, largest_need(fixes));
+  std::string text = rows.heading(PlanTextId::kFixesTitle);
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < fixes.size(); ++i) {
+    if (!fixes[i].helps() || (shown >= style.row_limit && i > all.chosen_at.value_or(0))) continue;
+    text += rows.row(++shown, fixes[i], i == all.chosen_at);
+  }
+  if (shown < helping) {
+    text += fmt::format("        {}\n", text_in(style.language, PlanTextId::kMoreRows,
+                                                {std::to_string(helping - shown)}));
+  }
+  return text;
+}
+
+std::string spare_table(const fit::Fixes& all, const fit::Budget& budget,
+                        const FixTableStyle& style) {
+  const std::int64_t chosen = all.chosen ? all.chosen->total_bytes() : 0;
+  const Rows rows(all, budget, style, std::max(chosen, largest_need(all.spare)));
+  std::string text = rows.heading(PlanTextId::kSpareTitle);
+  std::size_t shown = 0;
+  if (all.chosen) text += rows.row(++shown, *all.chosen, true);
+  for (const fit::Fix& fix : all.spare) text += rows.row(++shown, fix, false);
+  return text;
+}
+
+std::string choice_note(const fit::Fixes& fixes, const fit::Budget& budget, Language language,
+                        double noise) {
+  if (fixes.before.eval_only) return "";
+  if (!fixes.chosen) {
+    if (!fixes.fits_as_is) return "";
+    std::string note = note_lines(text_in(language, PlanTextId::kWhyNothing));
+    if (noise - 1 > fit::kWorthChanging) {
+      note += note_lines(text_in(language, PlanTextId::kWhyBusy, {percent_text(noise - 1)}));
+    }
+    return note;
+  }
+  const fit::Fix& chosen = *fixes.chosen;
+  if (fixes.fits_as_is) {
+    return note_lines(
+        text_in(language, PlanTextId::kWhyFaster, {percent_text(1 / chosen.time_ratio - 1)}));
+  }
+  if (!chosen.same_result()) return note_lines(text_in(language, PlanTextId::kWhyRounded));
+  const std::int64_t spare = budget.limit_bytes() - chosen.total_bytes();
+  return note_lines(text_in(language, PlanTextId::kWhyFastest, {bytes_in(language, spare)}));
+}
+
+std::vector<std::string> as_arguments(const std::vector<config::Change>& changes) {
   std::vector<std::string> words;
-  for (const Change& change : changes) {
+  for (const config::Change& change : changes) {
     std::string value = change.after;
     std::erase(value, '\'');
     words.push_back(fmt::format("--{}={}", change.key, value));
@@ -85,25 +158,26 @@ std::vector<std::string> as_arguments(const std::vector<Change>& changes) {
   return words;
 }
 
-std::string split_note(const Config& config) {
-  const std::int64_t effective = effective_batch_of(config);
-  const std::vector<std::int64_t> sizes = divisors(effective);
+std::string split_note(Language language, const config::Config& config) {
+  const std::int64_t effective = config::effective_batch_of(config);
+  const std::vector<std::int64_t> sizes = fit::divisors(effective);
   const bool between = std::any_of(sizes.begin(), sizes.end(), [&](std::int64_t size) {
     return size > 1 && size < config.batch_size;
   });
   if (between || config.batch_size <= 2) return "";
-  return fmt::format(
-      "  {} sequences per update cannot be divided: no equal micro-batch lies between\n"
-      "  {} and 1; an effective batch of {} could\n",
-      effective, config.batch_size, (effective + 3) / 4 * 4);
+  return note_lines(text_in(language, PlanTextId::kCannotDivide,
+                            {std::to_string(effective), std::to_string(config.batch_size),
+                             std::to_string((effective + 3) / 4 * 4)}));
 }
 
-std::string smallest_note(const Fixes& fixes) {
+std::string smallest_note(Language language, const fit::Fixes& fixes) {
   const std::vector<std::string> changes = as_arguments(fixes.safest->changes);
-  return fmt::format("the smallest need that trains the same is {}, and\n  {}\n{}",
-                     format_bytes(fixes.safest->total_bytes()),
-                     largest_part_text(fixes.safest_largest),
-                     changes.empty() ? "" : wrapped_command("  with ", changes));
+  const std::string with = fmt::format("  {} ", text_in(language, PlanTextId::kWith));
+  return fmt::format("{}\n  {}\n{}",
+                     text_in(language, PlanTextId::kSmallestNeed,
+                             {bytes_in(language, fixes.safest->total_bytes())}),
+                     largest_part_text(language, fixes.safest_largest),
+                     changes.empty() ? "" : wrapped_command(with, changes));
 }
 
-}  // namespace snug
+}  // namespace snug::report

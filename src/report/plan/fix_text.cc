@@ -5,48 +5,66 @@
 #include <cmath>
 
 #include "base/bytes.h"
+#include "report/numbers.h"
+#include "report/plan/words.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
-std::string checkpoint_text(const Config& config) {
-  if (config.checkpoint_blocks == 0) return "no checkpointing";
-  if (config.checkpoint_blocks == config.n_layer) return "checkpoint all blocks";
-  return fmt::format("checkpoint {} of {} blocks", config.checkpoint_blocks, config.n_layer);
+std::string text_of(std::int64_t number) { return std::to_string(number); }
+
+std::string checkpoint_text(Language language, const config::Config& config) {
+  if (config.checkpoint_blocks == 0) return text_in(language, PlanTextId::kNameNoCheckpointing);
+  if (config.checkpoint_blocks == config.n_layer) {
+    return text_in(language, PlanTextId::kNameCheckpointAll);
+  }
+  return text_in(language, PlanTextId::kNameCheckpoint,
+                 {text_of(config.checkpoint_blocks), text_of(config.n_layer)});
 }
 
-std::string batch_text(const Config& config) {
-  return fmt::format("batch {}, accumulate {}", config.batch_size,
-                     config.gradient_accumulation_steps);
+std::string batch_text(Language language, const config::Config& config) {
+  return text_in(language, PlanTextId::kNameBatch,
+                 {text_of(config.batch_size), text_of(config.gradient_accumulation_steps)});
+}
+
+std::string recompute_text(Language language, const config::Config& config) {
+  return text_in(language, config.recompute_light ? PlanTextId::kNameRecomputeLight
+                                                  : PlanTextId::kNameRecomputeNothing);
 }
 
 // The settings that the search changes, each by its own words; other keys are not named.
-std::vector<std::string> name_parts(const Config& before, const Config& after) {
+std::vector<std::string> name_parts(Language language, const config::Config& before,
+                                    const config::Config& after) {
   std::vector<std::string> parts;
-  if (before.batch_size != after.batch_size) parts.push_back(batch_text(after));
-  if (before.checkpoint_blocks != after.checkpoint_blocks) parts.push_back(checkpoint_text(after));
+  const auto add = [&](PlanTextId id, const std::string& value) {
+    parts.push_back(text_in(language, id, {value}));
+  };
+  if (before.batch_size != after.batch_size) parts.push_back(batch_text(language, after));
+  if (before.checkpoint_blocks != after.checkpoint_blocks) {
+    parts.push_back(checkpoint_text(language, after));
+  }
   if (before.recompute_light != after.recompute_light) {
-    parts.push_back(after.recompute_light ? "recompute light" : "recompute nothing");
+    parts.push_back(recompute_text(language, after));
   }
   if (before.loss_chunk != after.loss_chunk) {
-    parts.push_back(fmt::format("loss chunk {}", after.loss_chunk));
+    add(PlanTextId::kNameLossChunk, text_of(after.loss_chunk));
   }
   const bool evaluation_follows =
       before.eval_batch_size == before.batch_size && after.eval_batch_size == after.batch_size;
   if (before.eval_batch_size != after.eval_batch_size && !evaluation_follows) {
-    parts.push_back(fmt::format("evaluate {} at once", after.eval_batch_size));
+    add(PlanTextId::kNameEvalBatch, text_of(after.eval_batch_size));
   }
   if (before.optimizer_dtype != after.optimizer_dtype) {
-    parts.push_back(fmt::format("optimizer state {}", after.optimizer_dtype));
+    add(PlanTextId::kNameOptimizer, after.optimizer_dtype);
   }
   if (before.dtype != after.dtype) parts.push_back(fmt::format("dtype {}", after.dtype));
   return parts;
 }
 
-std::string name_by_changes(const Config& before, const Fix& fix) {
-  std::vector<std::string> parts = name_parts(before, fix.config);
+std::string name_by_changes(Language language, const config::Config& before, const fit::Fix& fix) {
+  std::vector<std::string> parts = name_parts(language, before, fix.config);
   if (parts.empty()) {
-    for (const Change& change : fix.changes) {
+    for (const config::Change& change : fix.changes) {
       parts.push_back(fmt::format("{} {}", change.key, change.after));
     }
   }
@@ -54,109 +72,130 @@ std::string name_by_changes(const Config& before, const Fix& fix) {
 }
 
 // On its own, without the setting that it is made on top of.
-std::string single_name(const Config& before, const Fix& fix) {
-  const Config& c = fix.config;
+std::string single_name(Language language, const config::Config& before, const fit::Fix& fix) {
+  const config::Config& c = fix.config;
+  const auto size = [&] { return number_in(language, millions(fix.reported_parameters)); };
   switch (fix.kind) {
-    case FixKind::kSmallest:
-      return "safest";
-    case FixKind::kEvalBatch:
-      return fmt::format("evaluate {} at once", c.eval_batch_size);
-    case FixKind::kEvalContext:
-      return fmt::format("evaluate {} tokens long", c.eval_block_size);
-    case FixKind::kOptimizer16:
-      return fmt::format("optimizer state {}", c.optimizer_dtype);
-    case FixKind::kDtype16:
+    case fit::FixKind::kSmallest:
+      return text_in(language, PlanTextId::kNameSafest);
+    case fit::FixKind::kEvalBatch:
+      return text_in(language, PlanTextId::kNameEvalBatch, {text_of(c.eval_batch_size)});
+    case fit::FixKind::kEvalContext:
+      return text_in(language, PlanTextId::kNameEvalContext, {text_of(c.eval_block_size)});
+    case fit::FixKind::kOptimizer16:
+      return text_in(language, PlanTextId::kNameOptimizer, {c.optimizer_dtype});
+    case fit::FixKind::kDtype16:
       return fmt::format("dtype {}", c.dtype);
-    case FixKind::kFewerSequences:
-      return batch_text(c);
-    case FixKind::kShorterContext:
+    case fit::FixKind::kFewerSequences:
+    case fit::FixKind::kLargerBatch:
+      return batch_text(language, c);
+    case fit::FixKind::kShorterContext:
+    case fit::FixKind::kLongerContext:
       return fmt::format("block_size {}", c.block_size);
-    case FixKind::kFewerLayers:
-      return fmt::format("n_layer {}: {}", c.n_layer, millions(fix.reported_parameters));
-    case FixKind::kNarrower:
-      return fmt::format("n_embd {}, n_head {}: {}", c.n_embd, c.n_head,
-                         millions(fix.reported_parameters));
+    case fit::FixKind::kFewerLayers:
+    case fit::FixKind::kMoreLayers:
+      return fmt::format("n_layer {}: {}", c.n_layer, size());
+    case fit::FixKind::kNarrower:
+      return fmt::format("n_embd {}, n_head {}: {}", c.n_embd, c.n_head, size());
+    case fit::FixKind::kSmallerPretrained:
+      return fmt::format("init_from {}: {}", c.init_from, size());
     default:
-      return name_by_changes(before, fix);
+      return name_by_changes(language, before, fix);
   }
 }
 
-std::string reason(const FitOutcome& outcome) {
-  const Fix& fix = outcome.fix;
+std::string reason(Language language, const fit::FitOutcome& outcome) {
+  const fit::Fix& fix = outcome.fix;
   const double percent = (fix.time_ratio - 1) * 100;
-  const std::string time = std::fabs(percent) < 0.5 ? "the same time"
-                           : percent > 0            ? fmt::format("{:.0f}% more time", percent)
-                                                    : fmt::format("{:.0f}% less time", -percent);
-  const std::string memory = fix.saved_bytes >= 0
-                                 ? fmt::format("{} less", format_bytes(fix.saved_bytes))
-                                 : fmt::format("{} more", format_bytes(-fix.saved_bytes));
-  return fmt::format("fit: {}: needs {} ({}), about {} per token", fix_name(outcome.before, fix),
-                     format_bytes(fix.total_bytes()), memory, time);
+  const std::string rounded = fmt::format("{:.0f}", std::fabs(percent));
+  const std::string time =
+      std::fabs(percent) < 0.5
+          ? text_in(language, PlanTextId::kFitSameTime)
+          : text_in(language, percent > 0 ? PlanTextId::kFitMoreTime : PlanTextId::kFitLessTime,
+                    {rounded});
+  const std::string memory =
+      text_in(language, fix.saved_bytes >= 0 ? PlanTextId::kFitLess : PlanTextId::kFitMore,
+              {bytes_in(language, std::abs(fix.saved_bytes))});
+  return text_in(language, PlanTextId::kFitReason,
+                 {fix_name(language, outcome.before, fix), bytes_in(language, fix.total_bytes()),
+                  memory, time});
+}
+
+PlanTextId effect_id(fit::Effect effect, bool on_card) {
+  switch (effect) {
+    case fit::Effect::kSame:
+      return on_card ? PlanTextId::kEffectSame : PlanTextId::kEffectSameBits;
+    case fit::Effect::kEvaluation:
+      return PlanTextId::kEffectEvaluation;
+    case fit::Effect::kReordered:
+    case fit::Effect::kRounding:
+      return PlanTextId::kEffectRounding;
+    case fit::Effect::kFewerSequences:
+      return PlanTextId::kEffectFewerSequences;
+    case fit::Effect::kShorterContext:
+      return PlanTextId::kEffectShorterContext;
+    case fit::Effect::kSmallerModel:
+      return PlanTextId::kEffectSmallerModel;
+    case fit::Effect::kMoreSequences:
+      return PlanTextId::kEffectMoreSequences;
+    case fit::Effect::kLongerContext:
+      return PlanTextId::kEffectLongerContext;
+    case fit::Effect::kLargerModel:
+      return PlanTextId::kEffectLargerModel;
+  }
+  return PlanTextId::kEffectSame;
 }
 
 }  // namespace
 
-std::string fix_name(const Config& before, const Fix& fix) {
-  const std::string name = single_name(before, fix);
-  return fix.on_smallest ? fmt::format("safest, {}", name) : name;
+std::string fix_name(Language language, const config::Config& before, const fit::Fix& fix) {
+  const std::string name = single_name(language, before, fix);
+  return fix.on_smallest ? text_in(language, PlanTextId::kNameOnSafest, {name}) : name;
 }
 
-std::string effect_text(Effect effect, bool on_card) {
-  switch (effect) {
-    case Effect::kSame:
-      return on_card ? "same" : "same bits";
-    case Effect::kEvaluation:
-      return "same, other eval";
-    case Effect::kReordered:
-    case Effect::kRounding:
-      return "rounds otherwise";
-    case Effect::kFewerSequences:
-      return "noisier gradients";
-    case Effect::kShorterContext:
-      return "shorter context";
-    case Effect::kSmallerModel:
-      return "another model";
-  }
-  return "";
+std::string effect_text(Language language, fit::Effect effect, bool on_card) {
+  return text_in(language, effect_id(effect, on_card));
 }
 
-std::string largest_part_text(const LargestPart& part) {
-  if (!part.role) {
-    return fmt::format("the program itself takes up to {} of it", format_bytes(part.bytes));
-  }
+std::string largest_part_text(Language language, const fit::LargestPart& part) {
+  const std::string bytes = bytes_in(language, part.bytes);
+  if (!part.role) return text_in(language, PlanTextId::kLargestPartProgram, {bytes});
   const bool is_plural = *part.role == Role::kWeights || *part.role == Role::kGradients ||
                          *part.role == Role::kActivations;
-  return fmt::format("{} alone {} {} of it", name_of(*part.role), is_plural ? "take" : "takes",
-                     format_bytes(part.bytes));
+  return text_in(language, is_plural ? PlanTextId::kLargestPartPlural : PlanTextId::kLargestPart,
+                 {role_name(language, *part.role), bytes});
 }
 
-std::vector<std::string> fit_lines(const FitOutcome& outcome, bool on_card) {
+std::vector<std::string> fit_lines(const fit::FitOutcome& outcome, bool on_card,
+                                   Language language) {
   std::vector<std::string> lines;
   switch (outcome.kind) {
-    case FitOutcome::Kind::kFitsAsIs:
-      return {"fit: it fits as it is, and nothing is predicted to be faster"};
-    case FitOutcome::Kind::kNothingFits:
-      return {"fit: nothing that keeps the effective batch fits"};
-    case FitOutcome::Kind::kChangedInVain:
-      lines.push_back("fit: nothing that keeps the effective batch fits; the smallest is");
+    case fit::FitOutcome::Kind::kFitsAsIs:
+      return {text_in(language, PlanTextId::kFitAsIs)};
+    case fit::FitOutcome::Kind::kNothingFits:
+      return {text_in(language, PlanTextId::kFitNothing)};
+    case fit::FitOutcome::Kind::kChangedInVain:
+      lines.push_back(text_in(language, PlanTextId::kFitInVain));
       break;
-    case FitOutcome::Kind::kChanged:
+    case fit::FitOutcome::Kind::kChanged:
       break;
   }
-  lines.push_back(reason(outcome));
-  lines.push_back(!outcome.fix.same_result() ? "fit: the same training, rounded otherwise"
-                  : on_card                  ? "fit: the same training"
-                            : "fit: the trained weights stay the same, bit for bit");
-  lines.push_back(fit_changes_line(outcome));
+  lines.push_back(reason(language, outcome));
+  lines.push_back(text_in(language, !outcome.fix.same_result() ? PlanTextId::kFitRounded
+                                    : on_card                  ? PlanTextId::kFitSame
+                                                               : PlanTextId::kFitSameBits));
+  lines.push_back(fit_changes_line(outcome, language));
   return lines;
 }
 
-std::string fit_changes_line(const FitOutcome& outcome) {
+std::string fit_changes_line(const fit::FitOutcome& outcome, Language language) {
   std::vector<std::string> changes;
-  for (const Change& change : outcome.fix.changes) {
+  for (const config::Change& change : outcome.fix.changes) {
     changes.push_back(fmt::format("{} {} -> {}", change.key, change.before, change.after));
   }
-  return fmt::format("fit: {}{}", fmt::join(changes, ", "), outcome.for_speed ? " (faster)" : "");
+  const std::string faster =
+      outcome.for_speed ? fmt::format(" {}", text_in(language, PlanTextId::kFitFaster)) : "";
+  return fmt::format("fit: {}{}", fmt::join(changes, ", "), faster);
 }
 
-}  // namespace snug
+}  // namespace snug::report

@@ -5,24 +5,27 @@
 #include <vector>
 
 #include "fit/outcome.h"
+#include "report/catalogue/messages.h"
 
-namespace snug {
+namespace snug::report {
 
 // "batch 8, accumulate 64, checkpoint 9 of 12 blocks". `before`: the config as it is.
-std::string fix_name(const Config& before, const Fix& fix);
+std::string fix_name(Language language, const config::Config& before, const fit::Fix& fix);
 
 // "same bits", "rounds otherwise", ... `on_card`: what keeps the result is called the same
 // training, as no card has confirmed the bits.
-std::string effect_text(Effect effect, bool on_card);
+std::string effect_text(Language language, fit::Effect effect, bool on_card);
 
 // "optimizer state alone takes 948.91 MiB of it"
-std::string largest_part_text(const LargestPart& part);
+std::string largest_part_text(Language language, const fit::LargestPart& part);
 
 // What --fit changed and why, one line each; one line when nothing was changed. `on_card`: the bits
 // are not promised.
-std::vector<std::string> fit_lines(const FitOutcome& outcome, bool on_card);
+std::vector<std::string> fit_lines(const fit::FitOutcome& outcome, bool on_card,
+                                   Language language = Language::kEnglish);
 
 // The last of these lines: "fit: batch_size 64 -> 8, gradient_accumulation_steps 8 -> 64".
-std::string fit_changes_line(const FitOutcome& outcome);
+std::string fit_changes_line(const fit::FitOutcome& outcome,
+                             Language language = Language::kEnglish);
 
-}  // namespace snug
+}  // namespace snug::report

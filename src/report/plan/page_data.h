@@ -5,10 +5,10 @@
 
 #include "report/plan/page.h"
 
-namespace snug {
+namespace snug::report {
 
 // The plans as JSON, safe inside a <script> element. The page's script is its only reader;
 // page/model.js lists the members.
 std::string plan_page_data(const PlanPage& page);
 
-}  // namespace snug
+}  // namespace snug::report

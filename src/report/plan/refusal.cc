@@ -4,39 +4,45 @@
 
 #include <algorithm>
 
-#include "base/bytes.h"
+#include "report/numbers.h"
 #include "report/plan/fix_table.h"
 #include "report/plan/report.h"
+#include "report/plan/words.h"
 #include "report/shell_command.h"
 
-namespace snug {
+namespace snug::report {
 
-CapacityError does_not_fit(const RunPlan& run, const Budget& budget) {
-  const std::string need = fmt::format("does not fit: needs {} ({} bytes), {} may be used",
-                                       format_bytes(run.total_bytes()), run.total_bytes(),
-                                       format_bytes(budget.usable_bytes));
+CapacityError does_not_fit(const plan::RunPlan& run, const fit::Budget& budget, Language language) {
+  const std::string need =
+      text_in(language, PlanTextId::kRefusalNeed,
+              {bytes_in(language, run.total_bytes()), std::to_string(run.total_bytes()),
+               bytes_in(language, budget.usable_bytes)});
   if (run.overhead_bytes > budget.usable_bytes) {
-    return CapacityError(fmt::format("{}\nthe program itself takes up to {} of it", need,
-                                     format_bytes(run.overhead_bytes)));
+    return CapacityError(fmt::format("{}\n{}", need,
+                                     text_in(language, PlanTextId::kLargestPartProgram,
+                                             {bytes_in(language, run.overhead_bytes)})));
   }
-  const RoleBytes& roles = run.plan.steps[run.plan.peak_step].by_role;
+  const plan::RoleBytes& roles = run.plan.steps[run.plan.peak_step].by_role;
   const auto largest = std::max_element(roles.begin(), roles.end());
-  return CapacityError(fmt::format("{}\nthe largest part is {} with {}, at {}", need,
-                                   name_of(static_cast<Role>(largest - roles.begin())),
-                                   format_bytes(*largest), peak_label(run)));
+  return CapacityError(
+      fmt::format("{}\n{}", need,
+                  text_in(language, PlanTextId::kRefusalLargest,
+                          {role_name(language, static_cast<Role>(largest - roles.begin())),
+                           bytes_in(language, *largest), peak_label(run, language)})));
 }
 
-CapacityError does_not_fit(const RunPlan& run, const Budget& budget, const Fixes& fixes) {
-  constexpr std::size_t kShown = 10;
-  std::string text = does_not_fit(run, budget).what();
+CapacityError does_not_fit(const plan::RunPlan& run, const fit::Budget& budget,
+                           const fit::Fixes& fixes, Language language) {
+  std::string text = does_not_fit(run, budget, language).what();
   if (!fixes.ranked.empty()) {
-    text += fmt::format("\n\n{}", fix_table(fixes, kShown, false, false));
+    text += fmt::format("\n\n{}", fix_table(fixes, budget, {.language = language}));
   }
-  text +=
-      fixes.chosen
-          ? wrapped_command("\n--fit applies ▸; by hand: ", as_arguments(fixes.chosen->changes))
-          : fmt::format("\nnothing that keeps the effective batch fits:\n{}", smallest_note(fixes));
-  return CapacityError(text + "`snug plan` shows every part");
+  const auto word = [&](PlanTextId id) { return text_in(language, id); };
+  text += fixes.chosen ? wrapped_command(fmt::format("\n{} ", word(PlanTextId::kRefusalFit)),
+                                         as_arguments(fixes.chosen->changes))
+                       : fmt::format("\n{}\n{}", word(PlanTextId::kNothingFits),
+                                     smallest_note(language, fixes));
+  return CapacityError(text + word(PlanTextId::kRefusalSeePlan));
 }
 
-}  // namespace snug
+}  // namespace snug::report

@@ -4,12 +4,14 @@
 #include "base/error.h"
 #include "fit/fixes.h"
 #include "plan/run_plan.h"
+#include "report/catalogue/messages.h"
 
-namespace snug {
+namespace snug::report {
 
 // What is needed, and which part of it is the largest.
-CapacityError does_not_fit(const RunPlan& run, const Budget& budget);
+CapacityError does_not_fit(const plan::RunPlan& run, const fit::Budget& budget, Language language);
 // The same with the ranked fixes, or with the smallest possible need when none helps.
-CapacityError does_not_fit(const RunPlan& run, const Budget& budget, const Fixes& fixes);
+CapacityError does_not_fit(const plan::RunPlan& run, const fit::Budget& budget,
+                           const fit::Fixes& fixes, Language language);
 
-}  // namespace snug
+}  // namespace snug::report

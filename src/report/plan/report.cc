@@ -6,104 +6,133 @@
 
 #include "base/bytes.h"
 #include "plan/liveness.h"
+#include "report/doctor/columns.h"
+#include "report/numbers.h"
 #include "report/plan/budget_text.h"
 #include "report/plan/fix_table.h"
+#include "report/plan/words.h"
 #include "report/shell_command.h"
 #include "report/text.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 constexpr int kBarCells = 30;
+constexpr std::size_t kPageColumns = 80, kNameColumns = 18, kPhaseIndent = 14;
 constexpr std::size_t kLargestShown = 6;
 
-const PlanStep& peak_of(const RunPlan& run) { return run.plan.steps[run.plan.peak_step]; }
-
-std::string verdict(const PlanReportInput& in) {
-  std::string need = format_bytes(in.training.total_bytes());
-  std::string have = format_bytes(in.budget.usable_bytes);
-  if (need == have && !in.fits()) {
-    need = fmt::format("{} B", with_thousands(in.training.total_bytes()));
-    have = fmt::format("{} B", with_thousands(in.budget.usable_bytes));
-  }
-  const char* words = "Fits.";
-  const char* paint_code = "1;32";
-  const Verdict verdict = verdict_of(in.training.total_bytes(), in.budget);
-  if (verdict == Verdict::kBarelyFits) words = "Fits, with less than 5% to spare.";
-  if (verdict == Verdict::kBarelyFits) paint_code = "1;33";
-  if (verdict == Verdict::kDoesNotFit) words = "Does not fit.";
-  if (verdict == Verdict::kDoesNotFit) paint_code = "1;31";
-  const bool is_asked_for = in.budget.source == BudgetSource::kMemoryBudget;
-  const std::string budget =
-      in.card != nullptr && !is_asked_for
-          ? fmt::format("the {} has {} to give", in.card->name, have)
-          : fmt::format("{} is {}{}", have, is_asked_for ? "the " : "", budget_origin(in.budget));
-  return fmt::format("  {}  Needs {}, {}\n{}", painted(in.color, paint_code, words), need, budget,
-                     budget_parts(in.budget));
+const plan::PlanStep& peak_of(const plan::RunPlan& run) {
+  return run.plan.steps[run.plan.peak_step];
 }
 
-DType compute_dtype(const RunPlan& run) {
+std::string lines_of(const std::string& sentence) {
+  std::string text;
+  for (const std::string& line : wrapped(sentence, kPageColumns - 2)) {
+    text += fmt::format("  {}\n", line);
+  }
+  return text;
+}
+
+std::string verdict_word(const PlanReportInput& in) {
+  switch (in.verdict()) {
+    case fit::Verdict::kFits:
+      return painted(in.color, "1;32", text_in(in.language, PlanTextId::kFits));
+    case fit::Verdict::kBarelyFits:
+      return painted(in.color, "1;33", text_in(in.language, PlanTextId::kBarelyFits));
+    case fit::Verdict::kDoesNotFit:
+      return painted(in.color, "1;31", text_in(in.language, PlanTextId::kDoesNotFit));
+  }
+  return "";
+}
+
+std::string verdict(const PlanReportInput& in) {
+  std::string need = bytes_in(in.language, in.training.total_bytes());
+  const bool looks_equal = need == bytes_in(in.language, in.budget.limit_bytes());
+  if (looks_equal && !in.fits()) {
+    need = fmt::format("{} B", thousands_in(in.language, in.training.total_bytes()));
+  }
+  std::string text = fmt::format("  {}  {}\n{}", verdict_word(in),
+                                 need_against_budget(in.language, need, in.budget),
+                                 budget_parts(in.language, in.budget));
+  if (in.verdict() == fit::Verdict::kBarelyFits) {
+    text += lines_of(text_in(in.language, PlanTextId::kBarelyWhy));
+  }
+  if (in.card != nullptr) text += lines_of(support_text(in.language, in.support, *in.card));
+  return text;
+}
+
+DType compute_dtype(const plan::RunPlan& run) {
   return run.program.tensor(run.program.compute_weights.front()).dtype;
 }
 
 std::string subject(const PlanReportInput& in) {
-  const Config& c = in.config.values;
-  const ModelSpec& m = in.training.model;
-  return fmt::format(
-      "  {:.2f}M parameters · {} {} × {} · {} × {} tokens · {}\n"
-      "  effective batch {} ({} × {})\n  vocabulary {} ({})\n",
-      static_cast<double>(m.reported_parameter_count()) / 1e6, m.n_layer,
-      m.n_layer == 1 ? "layer" : "layers", m.n_embd, c.batch_size, c.block_size,
-      name_of(compute_dtype(in.training)), effective_batch_of(c), c.batch_size,
-      c.gradient_accumulation_steps, m.vocab_size, in.vocabulary_origin);
+  const config::Config& c = in.config.values;
+  const auto number = [](std::int64_t n) { return std::to_string(n); };
+  return fmt::format("  {}\n  {}\n  {}\n", plan_subject(in.language, in.training, c),
+                     text_in(in.language, PlanTextId::kEffectiveBatch,
+                             {number(config::effective_batch_of(c)), number(c.batch_size),
+                              number(c.gradient_accumulation_steps)}),
+                     text_in(in.language, PlanTextId::kVocabulary,
+                             {number(in.training.model.vocab_size), in.vocabulary_origin}));
 }
 
-std::string loss_note(const RunPlan& run) {
+std::string loss_note(const PlanReportInput& in) {
+  const plan::RunPlan& run = in.training;
   const bool training = !run.program.gradients.empty();
-  const Phase& step = run.program.phase(training ? PhaseKind::kMicroStep : PhaseKind::kEvaluate);
+  const program::Phase& step =
+      run.program.phase(training ? program::PhaseKind::kMicroStep : program::PhaseKind::kEvaluate);
   const std::int64_t rows = step.batch_size * step.block_size;
   if (step.loops.empty() || step.loops[0].chunk_rows >= rows) return "";
-  return fmt::format("  {} of {} rows; whole {}", with_thousands(step.loops[0].chunk_rows),
-                     with_thousands(rows),
-                     format_bytes(rows * run.model.vocab_size * size_of(compute_dtype(run))));
+  const std::int64_t whole = rows * run.model.vocab_size * size_of(compute_dtype(run));
+  return "  " + text_in(in.language, PlanTextId::kLossChunk,
+                        {thousands_in(in.language, step.loops[0].chunk_rows),
+                         thousands_in(in.language, rows), bytes_in(in.language, whole)});
 }
 
 std::string role_rows(const PlanReportInput& in) {
-  const RunPlan& run = in.training;
-  const RoleBytes& roles = peak_of(run).by_role;
+  const plan::RunPlan& run = in.training;
+  const plan::RoleBytes& roles = peak_of(run).by_role;
   const std::int64_t gaps = run.plan.arena_bytes - run.plan.lower_bound_bytes;
   const std::int64_t largest =
       std::max(*std::max_element(roles.begin(), roles.end()), run.overhead_bytes);
   std::string text;
-  const auto row = [&](std::string_view name, std::int64_t bytes, const std::string& note) {
-    std::string line = fmt::format("  {:<18} {:>12}  {}{}", name, format_bytes(bytes),
-                                   bar(bytes, largest, kBarCells), note);
+  const auto row = [&](const std::string& name, std::int64_t bytes, const std::string& note) {
+    std::string line =
+        fmt::format("  {} {:>12}  {}{}", left(name, kNameColumns), bytes_in(in.language, bytes),
+                    bar(bytes, largest, kBarCells), note);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   };
+  const auto word = [&](PlanTextId id) { return text_in(in.language, id); };
   for (int role = 0; role < kRoleCount; ++role) {
     const auto r = static_cast<Role>(role);
-    row(name_of(r), roles[static_cast<std::size_t>(role)],
-        r == Role::kLossHead && roles[static_cast<std::size_t>(role)] > 0 ? loss_note(run) : "");
+    const std::int64_t bytes = roles[static_cast<std::size_t>(role)];
+    row(role_name(in.language, r), bytes, r == Role::kLossHead && bytes > 0 ? loss_note(in) : "");
   }
-  if (gaps > 0) row("gaps of packing", gaps, "");
-  if (run.overhead_bytes > 0) row("outside the arena", run.overhead_bytes, "  program, threads");
-  text += fmt::format("  {:<18} {:>12}\n", "total", format_bytes(run.total_bytes()));
-  return text;
+  if (gaps > 0) row(word(PlanTextId::kGaps), gaps, "");
+  if (run.overhead_bytes > 0) {
+    row(word(PlanTextId::kOutside), run.overhead_bytes, "  " + word(PlanTextId::kOutsideNote));
+  }
+  return text + fmt::format("  {} {:>12}\n", left(word(PlanTextId::kTotal), kNameColumns),
+                            bytes_in(in.language, run.total_bytes()));
 }
 
 std::string phase_rows(const PlanReportInput& in) {
-  std::string text = "  per phase   ";
-  auto add = [&, column = 0](std::string_view name, std::int64_t bytes) mutable {
-    if (column > 0) text += column % 3 == 0 ? "\n              " : "   ";
-    text += fmt::format("{:<8} {:>10}", name, format_bytes(bytes));
+  std::string text =
+      fmt::format("  {}", left(text_in(in.language, PlanTextId::kPerPhase), kPhaseIndent - 2));
+  auto add = [&, column = 0](const std::string& name, std::int64_t bytes) mutable {
+    if (column > 0) {
+      text += column % 3 == 0 ? fmt::format("\n{}", std::string(kPhaseIndent, ' ')) : "   ";
+    }
+    text += fmt::format("{} {:>10}", left(name, 8), bytes_in(in.language, bytes));
     ++column;
   };
   for (std::size_t p = 0; p < in.training.program.phases.size(); ++p) {
-    const PhaseKind kind = in.training.program.phases[p].kind;
-    if (kind != PhaseKind::kBeginIteration) add(name_of(kind), in.training.plan.phase_bytes[p]);
+    const program::PhaseKind kind = in.training.program.phases[p].kind;
+    if (kind == program::PhaseKind::kBeginIteration) continue;
+    add(phase_name(in.language, kind), in.training.plan.phase_bytes[p]);
   }
-  add("sample", in.sampling.plan.arena_bytes);
+  add(text_in(in.language, PlanTextId::kPhaseSample), in.sampling.plan.arena_bytes);
   return text + "\n";
 }
 
@@ -122,7 +151,8 @@ struct Kind {
   std::int64_t count, bytes;
 };
 
-std::string largest_rows(const RunPlan& run) {
+std::string largest_rows(const PlanReportInput& in) {
+  const plan::RunPlan& run = in.training;
   std::vector<Kind> kinds;
   for (const TensorId id : largest_tensors(run, run.program.tensors.size())) {
     const Tensor& tensor = run.program.tensor(id);
@@ -135,51 +165,51 @@ std::string largest_rows(const RunPlan& run) {
   }
   std::stable_sort(kinds.begin(), kinds.end(),
                    [](const Kind& a, const Kind& b) { return a.bytes > b.bytes; });
-  std::string text = "  largest at the peak\n";
+  std::string text = fmt::format("  {}\n", text_in(in.language, PlanTextId::kLargestAtPeak));
   for (std::size_t i = 0; i < std::min(kinds.size(), kLargestShown); ++i) {
     const Kind& k = kinds[i];
     text += fmt::format("    {:<35} {:>3} × {:<18} {:>11}\n", k.name, k.count, k.shape,
-                        format_bytes(k.bytes));
+                        bytes_in(in.language, k.bytes));
   }
   return text;
 }
 
-std::string duration(double seconds) {
-  if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1e3);
-  if (seconds < 120) return fmt::format("{:.1f} s", seconds);
-  if (seconds < 2 * 3600) return fmt::format("{:.0f} min", seconds / 60);
-  if (seconds < 48 * 3600) return fmt::format("{:.1f} h", seconds / 3600);
-  if (seconds < 730 * 86400.0) return fmt::format("{:.1f} days", seconds / 86400);
-  return fmt::format("{:.0f} years", seconds / (365.25 * 86400));
-}
-
 std::string time_rows(const PlanReportInput& in) {
-  const TimeEstimate& t = in.time;
+  const fit::TimeEstimate& t = in.time;
+  const Language language = in.language;
   const auto range = [&](double seconds) {
-    return fmt::format("{} to {}", duration(seconds * t.low), duration(seconds * t.high));
+    return text_in(
+        language, PlanTextId::kRange,
+        {duration_in(language, seconds * t.low), duration_in(language, seconds * t.high)});
   };
-  const char* origin = in.card != nullptr ? "predicted from the card's figures, not measured"
-                                          : "predicted from rates measured on this machine now";
-  std::string text = fmt::format("  time, {}\n", origin);
+  std::string text = lines_of(
+      text_in(language, in.card != nullptr ? PlanTextId::kTimeOfCard : PlanTextId::kTimeOfMachine));
   if (t.iteration_seconds > 0) {
     const auto tokens = [&](double factor) {
-      return with_thousands(static_cast<std::int64_t>(t.tokens_per_second / factor));
+      return thousands_in(language, static_cast<std::int64_t>(t.tokens_per_second / factor));
     };
-    text += fmt::format("    iteration {}, {} to {} tokens/s\n", range(t.iteration_seconds),
-                        tokens(t.high), tokens(t.low));
+    text += fmt::format("    {}\n",
+                        text_in(language, PlanTextId::kTimeIteration,
+                                {range(t.iteration_seconds), tokens(t.high), tokens(t.low)}));
   }
-  text += fmt::format("    evaluation {}", range(t.evaluation_seconds));
+  text += fmt::format(
+      "    {}", text_in(language, PlanTextId::kTimeEvaluation, {range(t.evaluation_seconds)}));
   if (t.iteration_seconds > 0 && in.config.values.max_iters > 0) {
-    text += fmt::format(", all {} iterations {}", with_thousands(in.config.values.max_iters),
-                        range(t.run_seconds));
+    text += fmt::format(", {}", text_in(language, PlanTextId::kTimeAll,
+                                        {thousands_in(language, in.config.values.max_iters),
+                                         range(t.run_seconds)}));
   }
-  return text + "\n";
+  text += "\n";
+  if (t.noise - 1 <= fit::kWorthChanging) return text;
+  return text + lines_of(text_in(language, PlanTextId::kTimeIsNoise,
+                                 {number_in(language, fmt::format("{:.1f}", t.noise))}));
 }
 
-// `snug train` with the same command line, except that the keys of `set_anew` are replaced by it.
-std::vector<std::string> train_command(const std::vector<std::string>& arguments,
-                                       const std::vector<std::string>& set_anew) {
-  std::vector<std::string> words = {"snug", "train"};
+// A command with the arguments as typed, except that the keys of `set_anew` are replaced by it.
+std::vector<std::string> command_with(const char* command,
+                                      const std::vector<std::string>& arguments,
+                                      const std::vector<std::string>& set_anew) {
+  std::vector<std::string> words = {"snug", command};
   for (const std::string& argument : arguments) {
     const std::string key = argument.substr(0, argument.find('=') + 1);
     const bool dropped = std::any_of(set_anew.begin(), set_anew.end(), [&](const std::string& w) {
@@ -191,64 +221,94 @@ std::vector<std::string> train_command(const std::vector<std::string>& arguments
   return words;
 }
 
+bool can_train(const PlanReportInput& in) {
+  return in.card == nullptr || in.support == fit::CardSupport::kCompiled;
+}
+
 std::string next_commands(const PlanReportInput& in) {
-  const Fixes& fixes = in.fixes;
+  const fit::Fixes& fixes = in.fixes;
+  const auto label = [&](PlanTextId id) {
+    return fmt::format("  {}   ", text_in(in.language, id));
+  };
   if (!in.fits() && !fixes.chosen) {
-    return fmt::format("\n  Nothing that keeps the effective batch fits:\n  {}",
-                       smallest_note(fixes));
+    return fmt::format("\n  {}\n  {}", text_in(in.language, PlanTextId::kNothingFits),
+                       smallest_note(in.language, fixes));
   }
   if (!fixes.chosen) return "";
   const std::vector<std::string> changes = as_arguments(fixes.chosen->changes);
-  if (in.card != nullptr) {
-    return fmt::format(
-        "\n{}  A card can be planned for here, not yet trained on: this build has no CUDA\n"
-        "  backend\n",
-        wrapped_command("  Set it (▸):   ", changes));
+  if (!can_train(in)) {
+    return fmt::format("\n{}", wrapped_command(label(PlanTextId::kSetIt), changes));
   }
-  return fmt::format(
-      "\n{}{}", wrapped_command("  Run it (▸):   ", train_command(in.arguments, changes)),
-      wrapped_command("  or let Snug choose:   ", train_command(in.arguments, {"--fit"})));
+  return fmt::format("\n{}{}", wrapped_command(label(PlanTextId::kRunIt), next_command(in)),
+                     wrapped_command(label(PlanTextId::kLetSnugChoose),
+                                     command_with("train", in.arguments, {"--fit"})));
 }
 
+// Where it fits: what the rest of the memory could be used for; else what makes it fit.
 std::string fix_rows(const PlanReportInput& in) {
-  constexpr std::size_t kShown = 14, kShownWhenFitting = 6;
+  constexpr std::size_t kShown = 14;
+  const FixTableStyle style{in.language, kShown, in.card != nullptr, in.color};
+  const std::string why = choice_note(in.fixes, in.budget, in.language, in.time.noise);
+  if (in.fixes.fits_as_is) {
+    if (!in.fixes.chosen && in.fixes.spare.empty()) return why.empty() ? "" : "\n" + why;
+    return fmt::format("\n{}{}", spare_table(in.fixes, in.budget, style), why);
+  }
   if (in.fixes.ranked.empty()) return "";
-  return "\n" +
-         fix_table(in.fixes, in.fits() ? kShownWhenFitting : kShown, in.card != nullptr, in.color) +
-         split_note(in.config.values);
+  return fmt::format("\n{}{}{}", fix_table(in.fixes, in.budget, style), why,
+                     split_note(in.language, in.config.values));
 }
 
 }  // namespace
 
-std::string peak_label(const RunPlan& run) {
-  const PlanStep& step = peak_of(run);
-  const Phase& phase = run.program.phases[static_cast<std::size_t>(step.phase)];
-  return fmt::format("{} ({})", phase.ops[static_cast<std::size_t>(step.op)].label,
-                     name_of(phase.kind));
+std::string plan_subject(Language language, const plan::RunPlan& run,
+                         const config::Config& config) {
+  const model::ModelSpec& m = run.model;
+  const auto number = [](std::int64_t n) { return std::to_string(n); };
+  const std::string parameters = number_in(
+      language, fmt::format("{:.2f}M", static_cast<double>(m.reported_parameter_count()) / 1e6));
+  return text_in(language, m.n_layer == 1 ? PlanTextId::kSubjectOneLayer : PlanTextId::kSubject,
+                 {parameters, number(m.n_layer), number(m.n_embd), number(config.batch_size),
+                  number(config.block_size), std::string(name_of(compute_dtype(run)))});
 }
 
-std::vector<TensorId> largest_tensors(const RunPlan& run, std::size_t count) {
+std::vector<std::string> next_command(const PlanReportInput& in) {
+  return command_with(can_train(in) ? "train" : "plan", in.arguments,
+                      as_arguments(in.fixes.chosen->changes));
+}
+
+std::string peak_label(const plan::RunPlan& run, Language language) {
+  const plan::PlanStep& step = peak_of(run);
+  const program::Phase& phase = run.program.phases[static_cast<std::size_t>(step.phase)];
+  return fmt::format("{} ({})", phase.ops[static_cast<std::size_t>(step.op)].label,
+                     phase_name(language, phase.kind));
+}
+
+std::vector<TensorId> largest_tensors(const plan::RunPlan& run, std::size_t count) {
   const auto peak = static_cast<std::int32_t>(run.plan.peak_step);
-  std::vector<Block> alive;
-  for (const Block& block : live_blocks(run.program)) {
+  std::vector<plan::Block> alive;
+  for (const plan::Block& block : plan::live_blocks(run.program)) {
     if (block.tensor != kNoTensor && block.first <= peak && peak <= block.last) {
       alive.push_back(block);
     }
   }
   std::stable_sort(alive.begin(), alive.end(),
-                   [](const Block& a, const Block& b) { return a.bytes > b.bytes; });
+                   [](const plan::Block& a, const plan::Block& b) { return a.bytes > b.bytes; });
   alive.resize(std::min(alive.size(), count));
   std::vector<TensorId> ids;
-  for (const Block& block : alive) ids.push_back(block.tensor);
+  for (const plan::Block& block : alive) ids.push_back(block.tensor);
   return ids;
 }
 
 std::string plan_text(const PlanReportInput& in) {
+  const std::string ratio =
+      number_in(in.language, fmt::format("{:.3f}", in.training.plan.packing_ratio()));
   std::string text = fmt::format("\n{}\n{}\n{}", verdict(in), subject(in), role_rows(in));
-  text += fmt::format("  peak at {}\n  packing {:.3f} × the lower bound\n", peak_label(in.training),
-                      in.training.plan.packing_ratio());
-  text += fmt::format("\n{}\n{}\n{}", phase_rows(in), largest_rows(in.training), time_rows(in));
+  text +=
+      fmt::format("  {}\n  {}\n",
+                  text_in(in.language, PlanTextId::kPeakAt, {peak_label(in.training, in.language)}),
+                  text_in(in.language, PlanTextId::kPacking, {ratio}));
+  text += fmt::format("\n{}\n{}\n{}", phase_rows(in), largest_rows(in), time_rows(in));
   return text + fix_rows(in) + next_commands(in);
 }
 
-}  // namespace snug
+}  // namespace snug::report

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "report/text.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 constexpr std::string_view kSharedStyle =
@@ -52,4 +52,4 @@ std::string fill_page(std::string_view page, std::span<const PageValue> values) 
 
 std::string_view shared_page_style() { return kSharedStyle; }
 
-}  // namespace snug
+}  // namespace snug::report

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug {
+namespace snug::report {
 
 // What takes the place of {{name}}.
 struct PageValue {
@@ -29,4 +29,4 @@ std::string fill_page(std::string_view page, std::span<const PageValue> values);
 // CSS that all pages begin with: colours, type, and the elements that they have in common.
 std::string_view shared_page_style();
 
-}  // namespace snug
+}  // namespace snug::report

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace snug {
+namespace snug::report {
 namespace {
 
 std::string filled_with(std::string_view page, const std::vector<PageValue>& values) {
@@ -42,4 +42,4 @@ TEST(PageTemplate, SharedStyleIsEmbedded) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::report

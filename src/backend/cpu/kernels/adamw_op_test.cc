@@ -13,19 +13,19 @@ namespace {
 
 constexpr std::int64_t kCount = 1003;
 constexpr std::int64_t kParameter = 11;
-constexpr StepContext kContext{.seed = (std::uint64_t{1} << 40) + 3,
-                               .iteration = 6,
-                               .gradient_scale = 0.25,
-                               .gradient_clip = 1.0,
-                               .learning_rate = 1e-3,
-                               .beta1 = 0.9,
-                               .beta2 = 0.95,
-                               .update_count = 7};
+constexpr backend::StepContext kContext{.seed = (std::uint64_t{1} << 40) + 3,
+                                        .iteration = 6,
+                                        .gradient_scale = 0.25,
+                                        .gradient_clip = 1.0,
+                                        .learning_rate = 1e-3,
+                                        .beta1 = 0.9,
+                                        .beta2 = 0.95,
+                                        .update_count = 7};
 constexpr double kNorm = 2.0, kDecay = 0.1;
 
 // An update of one parameter, with moments of the given type.
-Program update_program(DType moments) {
-  Program program;
+program::Program update_program(DType moments) {
+  program::Program program;
   program.threads = omp_get_max_threads();
   const auto add = [&](const char* name, std::int64_t count, DType dtype) {
     program.tensors.push_back(
@@ -36,14 +36,15 @@ Program update_program(DType moments) {
   add("m", kCount, moments);
   add("v", kCount, moments);
   add("norm", 1, DType::kF64);
-  Op op{"AdamW w", ops::AdamW{.weight = 0,
-                              .gradient = 1,
-                              .m = 2,
-                              .v = 3,
-                              .norm = 4,
-                              .weight_decay = kDecay,
-                              .parameter_index = kParameter}};
-  program.phases.push_back({.kind = PhaseKind::kUpdate, .in_iteration = true, .ops = {op}});
+  ops::Op op{"AdamW w", ops::AdamW{.weight = 0,
+                                   .gradient = 1,
+                                   .m = 2,
+                                   .v = 3,
+                                   .norm = 4,
+                                   .weight_decay = kDecay,
+                                   .parameter_index = kParameter}};
+  program.phases.push_back(
+      {.kind = program::PhaseKind::kUpdate, .in_iteration = true, .ops = {op}});
   return program;
 }
 
@@ -66,8 +67,8 @@ AdamWOn<Moment> settings() {
 // through `kernel`, and both must come out alike.
 template <class Moment, class Kernel>
 void check_op(DType dtype, const std::vector<Moment>& moments, Kernel kernel) {
-  const Program program = update_program(dtype);
-  const Plan plan = make_plan(program);
+  const program::Program program = update_program(dtype);
+  const plan::Plan plan = plan::make_plan(program);
   CpuExecutor executor(program, plan, reference_kernels());
   Values w = normal_values(kCount, 1), g = normal_values(kCount, 2);
   std::vector<Moment> m = moments, v = moments;

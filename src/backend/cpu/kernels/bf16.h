@@ -6,13 +6,13 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/float16.h"
+
 namespace snug::cpu {
 
 constexpr std::uint16_t kBf16Largest = 0x7F7F;  // largest finite; one further is infinity
 
-inline float bf16_to_float(std::uint16_t bits) noexcept {
-  return std::bit_cast<float>(std::uint32_t{bits} << 16);
-}
+inline float bf16_to_float(std::uint16_t bits) noexcept { return to_float(Bf16{bits}); }
 
 // x rounded stochastically, random16 < 2^16: where x lies a fraction f of the way from one bfloat16
 // to the next one away from zero, f * 2^16 of the random numbers round up to it. So the mean over
@@ -29,10 +29,6 @@ inline std::uint16_t round_to_bf16(float x, std::uint32_t random16) noexcept {
 }
 
 // x rounded to the nearest bfloat16, ties to even; NaN stays NaN.
-inline std::uint16_t nearest_bf16(float x) noexcept {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  if (std::isnan(x)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
-  return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
+inline std::uint16_t nearest_bf16(float x) noexcept { return nearest<Bf16>(x).bits; }
 
 }  // namespace snug::cpu

@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
+#include "backend/cpu/kernels/any_precision.h"
 #include "backend/cpu/kernels/chunks.h"
 #include "backend/cpu/kernels/exp-inl.h"
 #include "backend/cpu/kernels/fast_kernels.h"
+#include "backend/cpu/kernels/float16-inl.h"
 #include "backend/cpu/kernels/vectors-inl.h"
 #include "hwy/highway.h"
 
@@ -25,7 +28,8 @@ constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr std::int64_t kSumBlock = 1024;
 
 // May miss a NaN; sum_of_exp then meets it.
-HWY_INLINE float row_max(const float* row, std::int64_t V) {
+template <class X>
+HWY_INLINE float row_max(const X* row, std::int64_t V) {
   const hn::ScalableTag<float> d;
   const std::int64_t lanes = lane_count(d);
   auto max0 = hn::Set(d, kMinusInfinity), max1 = max0;
@@ -39,8 +43,8 @@ HWY_INLINE float row_max(const float* row, std::int64_t V) {
 
 // Sum of exp(logit - max); the terms replace the logits when kStore. The sum's bits do not depend
 // on kStore: padded lanes are exp(-inf) = 0.
-template <bool kStore>
-HWY_INLINE double sum_of_exp(float* row, std::int64_t V, float max) {
+template <bool kStore, class X>
+HWY_INLINE double sum_of_exp(X* row, std::int64_t V, float max) {
   const hn::ScalableTag<float> d;
   const std::int64_t lanes = lane_count(d);
   const auto shift = hn::Set(d, max);
@@ -68,23 +72,48 @@ HWY_INLINE void scale_row(float* row, std::int64_t V, float factor) {
   }
 }
 
-void cross_entropy_row(const CrossEntropy& op, std::int64_t r) {
-  float* row = op.logits + r * op.V;
+// factor * exp(logit - max) in the place of the logits: 16 bits could not hold what float keeps
+// between the two passes.
+template <class X>
+HWY_INLINE void softmax_row(X* row, std::int64_t V, float max, float factor) {
+  const hn::ScalableTag<float> d;
+  const std::int64_t lanes = lane_count(d);
+  const auto shift = hn::Set(d, max), scale = hn::Set(d, factor);
+  for (std::int64_t i = 0, rest = V; rest > 0; i += lanes, rest -= lanes) {
+    const auto e = exp_of_nonpositive(d, hn::Sub(load_upto(d, row + i, rest, max), shift));
+    store_upto(hn::Mul(e, scale), d, row + i, rest);
+  }
+}
+
+template <class X>
+HWY_INLINE void cross_entropy_row_of(const CrossEntropyOn<X>& op, std::int64_t r) {
+  constexpr bool kIsFloat = std::is_same_v<X, float>;
+  X* row = op.logits + r * op.V;
   const std::int64_t target = op.targets[r];
   if (target < 0) {
     op.losses[r] = 0.0f;
-    if (op.want_gradient) std::fill(row, row + op.V, 0.0f);
+    if (op.want_gradient) std::fill(row, row + op.V, nearest<X>(0.0f));
     return;
   }
   const float max = row_max(row, op.V);
-  const double target_logit = static_cast<double>(row[target]);
-  const double sum =
-      op.want_gradient ? sum_of_exp<true>(row, op.V, max) : sum_of_exp<false>(row, op.V, max);
+  const double target_logit = static_cast<double>(to_float(row[target]));
+  const double sum = kIsFloat && op.want_gradient ? sum_of_exp<kIsFloat>(row, op.V, max)
+                                                  : sum_of_exp<false>(row, op.V, max);
   op.losses[r] = static_cast<float>(std::log(sum) + (static_cast<double>(max) - target_logit));
-  if (op.want_gradient) {
-    scale_row(row, op.V, static_cast<float>(1.0 / sum));
-    row[target] -= 1.0f;
+  if (!op.want_gradient) return;
+  const double scale = static_cast<double>(op.gradient_scale);
+  if constexpr (kIsFloat) {
+    scale_row(row, op.V, static_cast<float>(scale / sum));
+    row[target] -= op.gradient_scale;
+  } else {
+    softmax_row(row, op.V, max, static_cast<float>(scale / sum));
+    const double p = std::exp(target_logit - static_cast<double>(max)) / sum;
+    row[target] = nearest<X>(static_cast<float>(scale * (p - 1)));
   }
+}
+
+void cross_entropy_row(AnyPrecision<CrossEntropyOn> op, std::int64_t r) {
+  std::visit([&](const auto* a) HWY_ATTR { cross_entropy_row_of(*a, r); }, op);
 }
 
 }  // namespace snug::cpu::HWY_NAMESPACE
@@ -95,11 +124,16 @@ namespace snug::cpu {
 
 HWY_EXPORT(cross_entropy_row);
 
-void cross_entropy_fast(const CrossEntropy& op) noexcept {
+template <class X>
+void cross_entropy_fast(const CrossEntropyOn<X>& op) noexcept {
   for_each_range(op.rows, 1, op.V, [&](std::int64_t row, std::int64_t) {
-    HWY_DYNAMIC_DISPATCH(cross_entropy_row)(op, row);
+    HWY_DYNAMIC_DISPATCH(cross_entropy_row)(&op, row);
   });
 }
+
+template void cross_entropy_fast(const CrossEntropyOn<float>&) noexcept;
+template void cross_entropy_fast(const CrossEntropyOn<Bf16>&) noexcept;
+template void cross_entropy_fast(const CrossEntropyOn<F16>&) noexcept;
 
 }  // namespace snug::cpu
 #endif  // HWY_ONCE

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "backend/cpu/kernels/float16-inl.h"
 #include "backend/cpu/kernels/philox-inl.h"
 #include "backend/cpu/kernels/vectors-inl.h"
 #include "hwy/highway.h"
@@ -35,8 +36,9 @@ HWY_INLINE void for_each_mask_tile(const DropoutStream& stream, std::int64_t fir
 }
 
 // out[i] = in[i] * multiplier of element first_element + i; out may be in.
+template <class X>
 HWY_INLINE void apply_dropout(const DropoutStream& stream, std::int64_t first_element,
-                              std::int64_t count, const float* in, float* out) {
+                              std::int64_t count, const X* in, X* out) {
   const hn::ScalableTag<float> d;
   const std::int64_t lanes = lane_count(d);
   for_each_mask_tile(stream, first_element, count,

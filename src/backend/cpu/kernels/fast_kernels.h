@@ -9,27 +9,38 @@
 namespace snug::cpu {
 
 // embedding.cc
-void embed_fast(const Embed& op) noexcept;
-void embed_backward_fast(const EmbedBackward& op) noexcept;
+template <class X>
+void embed_fast(const EmbedOn<X>& op) noexcept;
+template <class X>
+void embed_backward_fast(const EmbedBackwardOn<X>& op) noexcept;
 
 // layernorm.cc, layernorm_backward.cc
-void layernorm_forward_fast(const LayerNorm& op) noexcept;
-void layernorm_apply_fast(const LayerNorm& op) noexcept;
-void layernorm_backward_fast(const LayerNormBackward& op) noexcept;
+template <class X>
+void layernorm_forward_fast(const LayerNormOn<X>& op) noexcept;
+template <class X>
+void layernorm_apply_fast(const LayerNormOn<X>& op) noexcept;
+template <class X>
+void layernorm_backward_fast(const LayerNormBackwardOn<X>& op) noexcept;
 
 // gelu.cc
-void gelu_fast(const Gelu& op) noexcept;
-void gelu_backward_fast(const GeluBackward& op) noexcept;
+template <class X>
+void gelu_fast(const GeluOn<X>& op) noexcept;
+template <class X>
+void gelu_backward_fast(const GeluBackwardOn<X>& op) noexcept;
 
 // dropout.cc
-void residual_add_fast(const ResidualAdd& op) noexcept;
-void dropout_backward_fast(const DropoutBackward& op) noexcept;
+template <class X>
+void residual_add_fast(const ResidualAddOn<X>& op) noexcept;
+template <class X>
+void dropout_backward_fast(const DropoutBackwardOn<X>& op) noexcept;
 
 // bias.cc
-void bias_backward_fast(const BiasBackward& op) noexcept;
+template <class X>
+void bias_backward_fast(const BiasBackwardOn<X>& op) noexcept;
 
 // cross_entropy.cc
-void cross_entropy_fast(const CrossEntropy& op) noexcept;
+template <class X>
+void cross_entropy_fast(const CrossEntropyOn<X>& op) noexcept;
 
 // adamw.cc
 void adamw_fast(const AdamW& op) noexcept;

@@ -8,13 +8,19 @@
 //    depends on B, on its place in the batch, on pointer alignment or on the thread count.
 //  - Parameter gradients are added to what is there, one sequence after the other in order, each
 //    sequence reduced in one fixed order: splitting a batch cannot change a bit.
+//  - Activations are X: float, or 16 bits wide. 16-bit operands are widened, all arithmetic and all
+//    sums are float, and an element is rounded once, to the nearest, where it is stored. What is
+//    called float below is float in every precision.
 //
 // Shapes: B sequences, T positions, C channels, H heads, D = C / H, V vocabulary. Row-major, dense.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "backend/cpu/scratch.h"
+#include "base/float16.h"
+#include "base/gelu_form.h"
 
 namespace snug::cpu {
 
@@ -31,23 +37,26 @@ struct Dropout {
   float scale = 1.0f;                // 1 / (1 - p)
 };
 
-struct Embed {
+template <class X>
+struct EmbedOn {
   std::int64_t B, T, C;
   const std::int32_t* tokens;  // (B, T)
-  const float* wte;            // (V, C)
-  const float* wpe;            // (>= first_position + T, C)
-  float* out;                  // (B, T, C) = dropout(wte[token] + wpe[first_position + t])
+  const X* wte;                // (V, C)
+  const X* wpe;                // (>= first_position + T, C)
+  X* out;                      // (B, T, C) = dropout(wte[token] + wpe[first_position + t])
   std::int64_t first_position = 0;
   Dropout dropout;
 };
+using Embed = EmbedOn<float>;
 
 // Gradient of Embed. wte's share goes to a compact table of the tokens that the iteration has seen,
 // because the loss head adds to wte's dense gradient in another order: row r of `rows` belongs to
 // the token with slot[token] == r; tokens get slots in order of first appearance.
-struct EmbedBackward {
+template <class X>
+struct EmbedBackwardOn {
   std::int64_t B, T, C;
   const std::int32_t* tokens;  // (B, T)
-  float* dout;                 // (B, T, C), the dropout mask is applied to it in place
+  X* dout;                     // (B, T, C), the dropout mask is applied to it in place
   float* dwpe;                 // (block_size, C), added to, sequence by sequence
   float* rows;                 // (row_capacity, C), added to, token by token in order
   std::int32_t* slot;          // (V), -1 = no slot yet
@@ -55,102 +64,128 @@ struct EmbedBackward {
   std::int32_t* row_count;     // (1), rows in use; never exceeds min(V, tokens per iteration)
   Dropout dropout;
 };
+using EmbedBackward = EmbedBackwardOn<float>;
 
-struct LayerNorm {
+template <class X>
+struct LayerNormOn {
   std::int64_t rows, C;
-  const float* x;
+  const X* x;
   const float* gamma;
   const float* beta;  // may be null
-  float* y;
+  X* y;
   float* mean;  // (rows), written by layernorm_forward, read by layernorm_apply
   float* rstd;  // (rows), 1 / sqrt(var + 1e-5), biased variance
 };
+using LayerNorm = LayerNormOn<float>;
 
-struct LayerNormBackward {
+template <class X>
+struct LayerNormBackwardOn {
   std::int64_t B, T, C;
-  const float* dy;  // (B, T, C)
-  const float* x;   // (B, T, C)
+  const X* dy;  // (B, T, C)
+  const X* x;   // (B, T, C)
   const float* gamma;
   const float* mean;
   const float* rstd;
-  float* dx;      // (B, T, C), added to: the residual stream's gradient
+  X* dx;          // (B, T, C), added to: the residual stream's gradient
   float* dgamma;  // (C), added to
   float* dbeta;   // (C), added to; may be null
   float* sums;    // layernorm_backward_scratch_bytes()
 };
+using LayerNormBackward = LayerNormBackwardOn<float>;
 
-struct Gelu {
+template <class X>
+struct GeluOn {
   std::int64_t count;
-  const float* x;
-  float* y;  // exact erf form: 0.5 x (1 + erf(x / sqrt 2))
+  const X* x;
+  X* y;
+  GeluForm form = GeluForm::kErf;
 };
+using Gelu = GeluOn<float>;
 
-struct GeluBackward {
+template <class X>
+struct GeluBackwardOn {
   std::int64_t count;
-  const float* x;
-  float* dy;  // in place: dy * gelu'(x)
+  const X* x;
+  X* dy;  // in place: dy * gelu'(x)
+  GeluForm form = GeluForm::kErf;
 };
+using GeluBackward = GeluBackwardOn<float>;
 
-struct ResidualAdd {
+template <class X>
+struct ResidualAddOn {
   std::int64_t B, T, C;
-  const float* residual;  // (B, T, C)
-  const float* branch;    // (B, T, C)
-  float* out;             // residual + dropout(branch); may alias either input
+  const X* residual;  // (B, T, C)
+  const X* branch;    // (B, T, C)
+  X* out;             // residual + dropout(branch); may alias either input
   Dropout dropout;
 };
+using ResidualAdd = ResidualAddOn<float>;
 
-struct DropoutBackward {
+template <class X>
+struct DropoutBackwardOn {
   std::int64_t B, T, C;
-  const float* dout;
-  float* din;  // mask * scale * dout; may alias dout
+  const X* dout;
+  X* din;  // mask * scale * dout; may alias dout
   Dropout dropout;
 };
+using DropoutBackward = DropoutBackwardOn<float>;
 
-struct BiasBackward {
+template <class X>
+struct BiasBackwardOn {
   std::int64_t B, T, N;
-  const float* dy;  // (B, T, N)
-  float* dbias;     // (N), added to
+  const X* dy;   // (B, T, N)
+  float* dbias;  // (N), added to
 };
+using BiasBackward = BiasBackwardOn<float>;
 
 // Causal attention over the fused projection, softmax scale 1 / sqrt(D). Never holds T x T.
-struct Attention {
+template <class X>
+struct AttentionOn {
   std::int64_t B, T, C, H;
-  const float* qkv;  // (B, T, 3C): q, k, v one after the other, heads within each
-  float* out;        // (B, T, C)
-  float* lse;        // (B, H, T), log of the sum of exp(scaled scores); may be null (evaluation)
-  Scratch scratch;   // attention_scratch_bytes()
+  const X* qkv;     // (B, T, 3C): q, k, v one after the other, heads within each
+  X* out;           // (B, T, C)
+  float* lse;       // (B, H, T), log of the sum of exp(scaled scores); may be null (evaluation)
+  Scratch scratch;  // attention_scratch_bytes()
   Dropout dropout;
 };
+using Attention = AttentionOn<float>;
 
-struct AttentionBackward {
+template <class X>
+struct AttentionBackwardOn {
   std::int64_t B, T, C, H;
-  const float* qkv;
-  const float* out;
+  const X* qkv;
+  const X* out;
   const float* lse;
-  const float* dout;  // (B, T, C)
-  float* dqkv;        // (B, T, 3C), written
-  Scratch scratch;    // attention_backward_scratch_bytes()
+  const X* dout;    // (B, T, C)
+  X* dqkv;          // (B, T, 3C), written
+  Scratch scratch;  // attention_backward_scratch_bytes()
   Dropout dropout;
 };
+using AttentionBackward = AttentionBackwardOn<float>;
 
 // One new position against a cache; row `position` of the caches is written first.
-struct AttentionDecode {
+template <class X>
+struct AttentionDecodeOn {
   std::int64_t C, H, position;
-  const float* qkv;  // (3C)
-  float* keys;       // (block_size, C)
-  float* values;     // (block_size, C)
-  float* out;        // (C)
-  float* scratch;    // attention_decode_scratch_bytes()
+  const X* qkv;    // (3C)
+  X* keys;         // (block_size, C)
+  X* values;       // (block_size, C)
+  X* out;          // (C)
+  float* scratch;  // attention_decode_scratch_bytes()
 };
+using AttentionDecode = AttentionDecodeOn<float>;
 
 // Softmax cross-entropy over rows of logits. A target of -1 gives loss 0 and gradient 0.
-struct CrossEntropy {
+template <class X>
+struct CrossEntropyOn {
   std::int64_t rows, V;
   const std::int32_t* targets;  // (rows)
-  float* logits;                // (rows, V); becomes softmax - onehot when want_gradient
+  X* logits;                    // (rows, V); becomes scale (softmax - onehot) when want_gradient
   float* losses;                // (rows)
   bool want_gradient;
+  float gradient_scale = 1.0f;  // of the gradient alone
 };
+using CrossEntropy = CrossEntropyOn<float>;
 
 // PyTorch's AdamW, in its order: w -= lr * wd * w; m = lerp; v = beta2 v + (1 - beta2) g^2;
 // w -= lr / correction1 * m / (sqrt(v) / sqrt(correction2) + eps).
@@ -186,26 +221,45 @@ struct AdamWBf16 : AdamWOn<std::uint16_t> {
   MomentRounding rounding;
 };
 
+// The kernels whose activations are X: float, Bf16 or F16.
+template <class X>
+struct KernelsOn {
+  void (*embed)(const EmbedOn<X>&) noexcept;
+  void (*embed_backward)(const EmbedBackwardOn<X>&) noexcept;
+  void (*layernorm_forward)(const LayerNormOn<X>&) noexcept;
+  void (*layernorm_apply)(const LayerNormOn<X>&) noexcept;  // same y, from the saved mean and rstd
+  void (*layernorm_backward)(const LayerNormBackwardOn<X>&) noexcept;
+  void (*gelu)(const GeluOn<X>&) noexcept;
+  void (*gelu_backward)(const GeluBackwardOn<X>&) noexcept;
+  void (*residual_add)(const ResidualAddOn<X>&) noexcept;
+  void (*dropout_backward)(const DropoutBackwardOn<X>&) noexcept;
+  void (*bias_backward)(const BiasBackwardOn<X>&) noexcept;
+  void (*attention)(const AttentionOn<X>&) noexcept;
+  void (*attention_backward)(const AttentionBackwardOn<X>&) noexcept;
+  void (*attention_decode)(const AttentionDecodeOn<X>&) noexcept;
+  void (*cross_entropy)(const CrossEntropyOn<X>&) noexcept;
+};
+
 struct KernelTable {
-  void (*embed)(const Embed&) noexcept;
-  void (*embed_backward)(const EmbedBackward&) noexcept;
-  void (*layernorm_forward)(const LayerNorm&) noexcept;
-  void (*layernorm_apply)(const LayerNorm&) noexcept;  // same y, from the saved mean and rstd
-  void (*layernorm_backward)(const LayerNormBackward&) noexcept;
-  void (*gelu)(const Gelu&) noexcept;
-  void (*gelu_backward)(const GeluBackward&) noexcept;
-  void (*residual_add)(const ResidualAdd&) noexcept;
-  void (*dropout_backward)(const DropoutBackward&) noexcept;
-  void (*bias_backward)(const BiasBackward&) noexcept;
-  void (*attention)(const Attention&) noexcept;
-  void (*attention_backward)(const AttentionBackward&) noexcept;
-  void (*attention_decode)(const AttentionDecode&) noexcept;
-  void (*cross_entropy)(const CrossEntropy&) noexcept;
+  KernelsOn<float> f32;
+  KernelsOn<Bf16> bf16;
+  KernelsOn<F16> f16;
   void (*adamw)(const AdamW&) noexcept;
   void (*adamw_bf16)(const AdamWBf16&) noexcept;
   // Sum of squares in double: fixed blocks, their sums added in order. One double of scratch per
   // kSquareBlock elements, rounded up.
   double (*sum_of_squares)(const float* x, std::int64_t count, double* scratch) noexcept;
+
+  template <class X>
+  const KernelsOn<X>& on() const {
+    if constexpr (std::is_same_v<X, Bf16>) {
+      return bf16;
+    } else if constexpr (std::is_same_v<X, F16>) {
+      return f16;
+    } else {
+      return f32;
+    }
+  }
 };
 
 constexpr std::int64_t kSquareBlock = 1 << 14;

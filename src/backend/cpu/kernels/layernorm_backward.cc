@@ -6,8 +6,10 @@
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/layernorm_backward.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target.h:
+#include "backend/cpu/kernels/any_precision.h"
 #include "backend/cpu/kernels/chunks.h"
 #include "backend/cpu/kernels/fast_kernels.h"
+#include "backend/cpu/kernels/float16-inl.h"
 #include "backend/cpu/kernels/vectors-inl.h"
 #include "hwy/highway.h"
 
@@ -16,16 +18,16 @@ namespace snug::cpu::HWY_NAMESPACE {
 
 // dx of rows [begin, end). With kSums their terms of dgamma and dbeta are summed into two rows of C
 // floats, `sums`.
-template <bool kSums>
-HWY_INLINE void backward_rows(const LayerNormBackward& op, std::int64_t begin, std::int64_t end,
-                              float* gamma_sum, float* beta_sum) {
+template <bool kSums, class X>
+HWY_INLINE void backward_rows(const LayerNormBackwardOn<X>& op, std::int64_t begin,
+                              std::int64_t end, float* gamma_sum, float* beta_sum) {
   const hn::ScalableTag<float> d;
   const std::int64_t lanes = lane_count(d);
   const float width = static_cast<float>(op.C);
   for (std::int64_t row = begin; row < end; ++row) {
-    const float* dy = op.dy + row * op.C;
-    const float* x = op.x + row * op.C;
-    float* dx = op.dx + row * op.C;
+    const X* dy = op.dy + row * op.C;
+    const X* x = op.x + row * op.C;
+    X* dx = op.dx + row * op.C;
     const auto mean = hn::Set(d, op.mean[row]), rstd = hn::Set(d, op.rstd[row]);
     // Padded lanes have h = 0 and add nothing to either sum.
     auto sum_h = hn::Zero(d), sum_hx = hn::Zero(d);
@@ -52,19 +54,24 @@ HWY_INLINE void backward_rows(const LayerNormBackward& op, std::int64_t begin, s
   }
 }
 
-void layernorm_backward_rows(const LayerNormBackward& op, std::int64_t begin, std::int64_t end) {
+template <class X>
+HWY_INLINE void layernorm_backward_rows_of(const LayerNormBackwardOn<X>& op, std::int64_t begin,
+                                           std::int64_t end) {
   backward_rows<false>(op, begin, end, nullptr, nullptr);
 }
 
 // A whole sequence, with its share of dgamma and dbeta in op.sums.
-void layernorm_backward_sequence(const LayerNormBackward& op, std::int64_t b) {
+template <class X>
+HWY_INLINE void layernorm_backward_sequence_of(const LayerNormBackwardOn<X>& op, std::int64_t b) {
   float* sums = op.sums + b * 2 * op.C;
   std::memset(sums, 0, static_cast<std::size_t>(2 * op.C) * sizeof(float));
   backward_rows<true>(op, b * op.T, (b + 1) * op.T, sums, sums + op.C);
 }
 
 // dgamma and dbeta of columns [begin, end), at most kColumnBlock, of all sequences.
-void layernorm_backward_columns(const LayerNormBackward& op, std::int64_t begin, std::int64_t end) {
+template <class X>
+HWY_INLINE void layernorm_backward_columns_of(const LayerNormBackwardOn<X>& op, std::int64_t begin,
+                                              std::int64_t end) {
   const hn::ScalableTag<float> d;
   const std::int64_t lanes = lane_count(d);
   HWY_ALIGN float gamma_sum[kColumnBlock], beta_sum[kColumnBlock];
@@ -72,8 +79,8 @@ void layernorm_backward_columns(const LayerNormBackward& op, std::int64_t begin,
     std::memset(gamma_sum, 0, sizeof(gamma_sum));
     std::memset(beta_sum, 0, sizeof(beta_sum));
     for (std::int64_t row = b * op.T; row < (b + 1) * op.T; ++row) {
-      const float* dy = op.dy + row * op.C + begin;
-      const float* x = op.x + row * op.C + begin;
+      const X* dy = op.dy + row * op.C + begin;
+      const X* x = op.x + row * op.C + begin;
       const auto mean = hn::Set(d, op.mean[row]), rstd = hn::Set(d, op.rstd[row]);
       for (std::int64_t i = 0, rest = end - begin; rest > 0; i += lanes, rest -= lanes) {
         const auto g = load_upto(d, dy + i, rest);
@@ -88,12 +95,30 @@ void layernorm_backward_columns(const LayerNormBackward& op, std::int64_t begin,
 }
 
 // The same, from the sums of each sequence in op.sums.
-void layernorm_add_sums(const LayerNormBackward& op, std::int64_t begin, std::int64_t end) {
+template <class X>
+HWY_INLINE void layernorm_add_sums_of(const LayerNormBackwardOn<X>& op, std::int64_t begin,
+                                      std::int64_t end) {
   for (std::int64_t b = 0; b < op.B; ++b) {
     const float* sums = op.sums + b * 2 * op.C + begin;
     add_to(op.dgamma + begin, sums, end - begin);
     if (op.dbeta) add_to(op.dbeta + begin, sums + op.C, end - begin);
   }
+}
+
+void layernorm_backward_rows(AnyPrecision<LayerNormBackwardOn> op, std::int64_t begin,
+                             std::int64_t end) {
+  std::visit([&](const auto* a) HWY_ATTR { layernorm_backward_rows_of(*a, begin, end); }, op);
+}
+void layernorm_backward_sequence(AnyPrecision<LayerNormBackwardOn> op, std::int64_t b) {
+  std::visit([&](const auto* a) HWY_ATTR { layernorm_backward_sequence_of(*a, b); }, op);
+}
+void layernorm_backward_columns(AnyPrecision<LayerNormBackwardOn> op, std::int64_t begin,
+                                std::int64_t end) {
+  std::visit([&](const auto* a) HWY_ATTR { layernorm_backward_columns_of(*a, begin, end); }, op);
+}
+void layernorm_add_sums(AnyPrecision<LayerNormBackwardOn> op, std::int64_t begin,
+                        std::int64_t end) {
+  std::visit([&](const auto* a) HWY_ATTR { layernorm_add_sums_of(*a, begin, end); }, op);
 }
 
 }  // namespace snug::cpu::HWY_NAMESPACE
@@ -110,30 +135,37 @@ HWY_EXPORT(layernorm_add_sums);
 namespace {
 
 // One thread per sequence, because the sequence is in that thread's cache.
-void by_sequences(const LayerNormBackward& op) {
+template <class X>
+void by_sequences(const LayerNormBackwardOn<X>& op) {
   share_tasks(op.B, [&](std::int64_t b) {
-    HWY_DYNAMIC_DISPATCH(layernorm_backward_sequence)(op, b);
+    HWY_DYNAMIC_DISPATCH(layernorm_backward_sequence)(&op, b);
   });
   for_each_column_block(op.C, op.B, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(layernorm_add_sums)(op, begin, end);
+    HWY_DYNAMIC_DISPATCH(layernorm_add_sums)(&op, begin, end);
   });
 }
 
-void by_columns_and_rows(const LayerNormBackward& op) {
+template <class X>
+void by_columns_and_rows(const LayerNormBackwardOn<X>& op) {
   for_each_column_block(op.C, op.B * op.T, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(layernorm_backward_columns)(op, begin, end);
+    HWY_DYNAMIC_DISPATCH(layernorm_backward_columns)(&op, begin, end);
   });
   for_each_rows(op.B * op.T, op.C, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(layernorm_backward_rows)(op, begin, end);
+    HWY_DYNAMIC_DISPATCH(layernorm_backward_rows)(&op, begin, end);
   });
 }
 
 }  // namespace
 
-void layernorm_backward_fast(const LayerNormBackward& op) noexcept {
+template <class X>
+void layernorm_backward_fast(const LayerNormBackwardOn<X>& op) noexcept {
   const bool enough = op.B >= omp_get_max_threads() && op.B * op.T * op.C >= kParallelWork;
   enough ? by_sequences(op) : by_columns_and_rows(op);
 }
+
+template void layernorm_backward_fast(const LayerNormBackwardOn<float>&) noexcept;
+template void layernorm_backward_fast(const LayerNormBackwardOn<Bf16>&) noexcept;
+template void layernorm_backward_fast(const LayerNormBackwardOn<F16>&) noexcept;
 
 }  // namespace snug::cpu
 #endif  // HWY_ONCE

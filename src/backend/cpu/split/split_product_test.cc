@@ -46,7 +46,7 @@ void expect_split_product(const GemmShape& s, const Operands& x, const Values& c
                << "(" << s.m << ", " << s.k << ") * (" << s.k << ", " << s.n << ")"
                << (s.transpose_a ? " a^T" : "") << (s.transpose_b ? " b^T" : "")
                << (s.bias ? " bias" : "") << (s.accumulate ? " +=" : ""));
-  expect_product(s, x, c, static_cast<double>(s.k) / 4 + 6);
+  testing::expect_product(s, x, c, static_cast<double>(s.k) / 4 + 6);
 }
 
 class SplitProductTest : public ::testing::Test {
@@ -62,7 +62,7 @@ TEST_F(SplitProductTest, IsTheProduct) {
       for (const std::int64_t k : {1, 16, 31, 130, 800}) {
         for (int way = 0; way < 4; ++way) {
           GemmShape s{m, n, k, (way & 1) != 0, (way & 2) != 0};
-          const Operands x = make_operands(s);
+          const Operands x = testing::make_operands(s);
           expect_split_product(s, x, run(s, x, 0, way));
           s.bias = true;
           expect_split_product(s, x, run(s, x, 0, way));
@@ -77,7 +77,7 @@ TEST_F(SplitProductTest, IsTheProduct) {
 // Large enough for several sections of columns and of the contraction.
 TEST_F(SplitProductTest, IsTheProductInSections) {
   const GemmShape s{.m = 70, .n = 1100, .k = 1700, .transpose_b = true};
-  const Operands x = make_operands(s);
+  const Operands x = testing::make_operands(s);
   expect_split_product(s, x, run(s, x));
 }
 
@@ -85,10 +85,10 @@ TEST_F(SplitProductTest, IsTheProductInSections) {
 TEST_F(SplitProductTest, IsTheProductOfPositiveNumbers) {
   for (const std::int64_t k : {40, 800, 3000}) {
     const GemmShape s{.m = 40, .n = 40, .k = k, .transpose_b = true};
-    Operands x = make_operands(s);
+    Operands x = testing::make_operands(s);
     for (float& value : x.a) value = std::abs(value);
     for (float& value : x.b) value = std::abs(value);
-    expect_product(s, x, run(s, x), static_cast<double>(k + 1));
+    testing::expect_product(s, x, run(s, x), static_cast<double>(k + 1));
   }
 }
 
@@ -107,7 +107,7 @@ TEST_F(SplitProductTest, ThreadsChangeNoBit) {
         Case{{.m = 96, .n = 96, .k = 96}, 0}, Case{gradient(40, 700, 900), 100},
         Case{gradient(800, 90, 1700), 100}, Case{gradient(130, 500, 500), 64},
         Case{gradient(550, 600, 300), 64}}) {
-    const Operands x = make_operands(s);
+    const Operands x = testing::make_operands(s);
     Values one;
     {
       const ThreadCount scope(1);
@@ -115,14 +115,14 @@ TEST_F(SplitProductTest, ThreadsChangeNoBit) {
     }
     for (const int threads : {2, 3, 4, 5, 12, 20}) {
       const ThreadCount scope(threads);
-      expect_same_bits(run(s, x, sequence), one, "c");
+      testing::expect_same_bits(run(s, x, sequence), one, "c");
     }
   }
 }
 
 TEST_F(SplitProductTest, RowsDoNotKnowTheirNeighbours) {
   const GemmShape all{.m = 96, .n = 130, .k = 150, .transpose_b = true};
-  const Operands x = make_operands(all);
+  const Operands x = testing::make_operands(all);
   const Values whole = run(all, x);
   GemmShape one = all;
   one.m = 1;
@@ -130,8 +130,9 @@ TEST_F(SplitProductTest, RowsDoNotKnowTheirNeighbours) {
     Operands y = x;
     y.a.assign(x.a.begin() + row * all.k, x.a.begin() + (row + 1) * all.k);
     const Values alone = run(one, y);
-    expect_same_bits(Values(alone.begin(), alone.begin() + all.n),
-                     Values(whole.begin() + row * all.n, whole.begin() + (row + 1) * all.n), "row");
+    testing::expect_same_bits(
+        Values(alone.begin(), alone.begin() + all.n),
+        Values(whole.begin() + row * all.n, whole.begin() + (row + 1) * all.n), "row");
   }
 }
 
@@ -140,7 +141,8 @@ TEST_F(SplitProductTest, RowsDoNotKnowTheirNeighbours) {
 TEST_F(SplitProductTest, SumsOverSequencesMayBeSpreadOverCalls) {
   for (const std::int64_t T : {64, 65, 300}) {
     const std::int64_t B = 5, m = 150, n = 90;
-    const Values dy = normal_values(B * T * m, 1), x = normal_values(B * T * n, 2);
+    const Values dy = testing::normal_values(B * T * m, 1),
+                 x = testing::normal_values(B * T * n, 2);
     const auto gradient = [&](std::int64_t terms) {
       SplitProduct p =
           split_product({.m = m, .n = n, .k = terms, .transpose_a = true, .accumulate = true});
@@ -148,7 +150,7 @@ TEST_F(SplitProductTest, SumsOverSequencesMayBeSpreadOverCalls) {
       return p;
     };
     const auto sum = [&](const std::vector<std::int64_t>& borders) {
-      const Array c(normal_values(m * n, 3), 0), a(dy, 0), b(x, 0);
+      const Array c(testing::normal_values(m * n, 3), 0), a(dy, 0), b(x, 0);
       const std::int64_t planned = split_scratch_bytes(gradient(B * T), omp_get_max_threads());
       for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
         SplitProduct p = gradient(borders[i + 1] - borders[i]);
@@ -160,9 +162,10 @@ TEST_F(SplitProductTest, SumsOverSequencesMayBeSpreadOverCalls) {
       return c.values();
     };
     const Values together = sum({0, B * T});
-    expect_same_bits(sum({0, T, 2 * T, 3 * T, 4 * T, 5 * T}), together, "c");
-    expect_same_bits(sum({0, 2 * T, 5 * T}), together, "c");
-    if (T > 256) expect_same_bits(sum({0, 256, T + 256, 3 * T, 3 * T + 256, 5 * T}), together, "c");
+    testing::expect_same_bits(sum({0, T, 2 * T, 3 * T, 4 * T, 5 * T}), together, "c");
+    testing::expect_same_bits(sum({0, 2 * T, 5 * T}), together, "c");
+    if (T > 256)
+      testing::expect_same_bits(sum({0, 256, T + 256, 3 * T, 3 * T + 256, 5 * T}), together, "c");
   }
 }
 
@@ -171,7 +174,8 @@ TEST_F(SplitProductTest, FewerTermsNeedNoMoreScratch) {
   constexpr std::int64_t T = 33, m = 150;
   // On two threads a relay of as much as it may have, and too much for one.
   for (const auto& [most, n] : {std::pair{24, 20}, {24, 250}, {80, 20}, {80, 90}, {80, 250}}) {
-    const Array a(normal_values(most * T * m, 1), 0), b(normal_values(most * T * n, 2), 0);
+    const Array a(testing::normal_values(most * T * m, 1), 0),
+        b(testing::normal_values(most * T * n, 2), 0);
     const auto gradient = [&](std::int64_t sequences) {
       SplitProduct p = split_product(
           {.m = m, .n = n, .k = sequences * T, .transpose_a = true, .accumulate = true});
@@ -190,7 +194,7 @@ TEST_F(SplitProductTest, FewerTermsNeedNoMoreScratch) {
         p.c = c.data();
         run_in(p, split_scratch_bytes(gradient(most), threads));
         if (threads == 1) by_one = c.values();
-        expect_same_bits(c.values(), by_one, "c");
+        testing::expect_same_bits(c.values(), by_one, "c");
       }
     }
   }
@@ -211,7 +215,7 @@ TEST_F(SplitProductTest, VerySmallNumbersLeaveTheirNeighboursAlone) {
   for (const float small : {1e-30f, 3.3e-35f, -1e-36f, 1.2e-38f, 4.6e-41f, -1.4e-45f}) {
     for (int way = 0; way < 4; ++way) {
       const GemmShape s{33, 33, 64, (way & 1) != 0, (way & 2) != 0};
-      Operands x = make_operands(s);
+      Operands x = testing::make_operands(s);
       for (std::int64_t i = 0; i < s.m; ++i) {
         for (std::int64_t k = 0; k < s.k; ++k) {
           if (k % 3 == 0) continue;
@@ -228,7 +232,7 @@ TEST_F(SplitProductTest, VerySmallNumbersLeaveTheirNeighboursAlone) {
 TEST_F(SplitProductTest, LetsNoNaNOrInfinityPassForANumber) {
   for (const float bad : {NAN, INFINITY, -INFINITY}) {
     const GemmShape s{.m = 40, .n = 40, .k = 40, .transpose_b = true};
-    Operands x = make_operands(s);
+    Operands x = testing::make_operands(s);
     x.a[40 * 3 + 7] = bad;
     const Values c = run(s, x);
     for (std::size_t j = 0; j < 40; ++j) EXPECT_FALSE(std::isfinite(c[3 * 40 + j]));

@@ -23,7 +23,7 @@ function drawStretches(model) {
       layers.back.append(make('rect', {class: 'ground', x: s.from, y: frame.top, width,
                                        height: frame.bottom - frame.top}));
     }
-    const name = [s.name, s.short].find((text) => text && textWidth(text) <= width + (frame.narrow ? 4 : 0));
+    const name = [words.phases[s.name], words.decimal === '.' && !words.translated ? s.short : ''].find((text) => text && textWidth(text) <= width + (frame.narrow ? 4 : 0));
     if (!name) return;
     layers.back.append(make('text', {class: 'stretch', x: (s.from + s.to) / 2, y: frame.bottom + 18,
                                      'text-anchor': 'middle'}, name));
@@ -34,7 +34,7 @@ function drawStretches(model) {
   layers.back.append(
       make('path', {class: 'bracket', d: `M${from} ${y - 3}V${y}H${to}V${y - 3}`}),
       make('text', {class: 'stretch', x: (from + to) / 2, y: y + 15, 'text-anchor': 'middle'},
-           group[0].group));
+           words.phases[group[0].group]));
 }
 
 // A band's name inside it, where it is thick enough for the whole word; the roomiest such place
@@ -45,7 +45,7 @@ function drawNames(edges) {
   const isTaken = (x, y, width) => taken.some((box) =>
       x < box.x + box.width && box.x < x + width && y - 8 < box.y + box.height && box.y < y + 8);
   bandNames.forEach((name, band) => {
-    const wide = Math.ceil((textWidth(name) + 12) / 2);  // in samples of two pixels
+    const wide = Math.ceil((textWidth(bandWords[band]) + 12) / 2);  // in samples of two pixels
     let best = {room: 15};
     for (let i = 0; i + wide <= edges[0].length; i += 4) {
       let top = -Infinity, bottom = Infinity;
@@ -59,7 +59,7 @@ function drawNames(edges) {
     if (best.i === undefined) return;
     layers.names.append(make('text', {x: frame.left + 2 * best.i + wide, y: best.y + 4,
                                       'text-anchor': 'middle', class: 'name', 'data-role': name,
-                                      style: `--on: var(--on-${band}, var(--name)); --band: var(--band-${band})`}, name));
+                                      style: `--on: var(--on-${band}, var(--name)); --band: var(--band-${band})`}, bandWords[band]));
   });
 }
 
@@ -71,7 +71,7 @@ function drawBudget() {
   byId('above-rect').setAttribute('height', Math.max(0, budgetInside ? y : 0));
   byId('above-rect').setAttribute('width', frame.width);
   budgetLabel.textContent =
-      (budgetInside ? '' : '↑ ') + formatBytes(budget.usable) + ' may be used';
+      (budgetInside ? '' : '↑ ') + say('may_be_used', formatBytes(budget.usable));
   return y;
 }
 
@@ -80,7 +80,7 @@ function drawPeak(model, budgetY) {
   const y = frame.y(model.total[model.peak]);
   place(peakMark, {'data-bytes': model.total[model.peak], 'data-op': model.labels[model.peak]});
   place(peakDot, {cx: x, cy: y});
-  const short = `peak ${formatBytes(model.total[model.peak])}`;
+  const short = say('peak', formatBytes(model.total[model.peak]));
   const long = `${short} · ${model.labels[model.peak]}`;
   const room = frame.right - frame.left - 8;
   peakLabel.textContent = textWidth(long, true) <= room ? long : short;

@@ -5,18 +5,26 @@
 //   names       labels of ops and names of tensors
 //   tensors     [name, dtype, role, bytes, shape]
 //   phases      {name, ops: [name...], loss: [first op, count]}; loss in `train` only
-//   settings    {name, verdict: fits|tight|no, total, outside, phases: [phase...],
+//   words       texts of the page in the reader's language, by name; roles and phases in order
+//   settings    {name, title, speed, verdict: fits|tight|no, total, outside, phases: [phase...],
 //                blocks: [tensor, count, first step, last step...]: so many tensors in a row,
 //                scratch: [step, bytes...], fix: {saved, time, effect, arguments}}
+//   recommended the index of a setting, or null; support: whether this build trains there
 // Steps count through the ops of all phases of a setting; spans include both ends.
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId('data').textContent);
 const budget = data.budget;
+const words = data.words;
+const say = (name, ...values) => words[name].replace(/\{(\d)\}/g, (_, i) => values[i]);
+// Nodes in the places of a text's placeholders.
+const phrase = (name, ...nodes) =>
+    words[name].split(/(\{\d\})/).map((part) => /^\{\d\}$/.test(part) ? nodes[part[1]] : part);
 const workspace = data.roles.indexOf('workspace');
 
 // From the bottom of the picture to its top: what stays longest lies lowest.
 const bandNames = ['outside the arena', 'weights', 'optimizer state', 'gradients', 'activations',
                    'loss head', 'workspace', 'I/O'];
+const bandWords = bandNames.map((name) => words.roles[name]);
 const bandOfRole = data.roles.map((role) => bandNames.indexOf(role));
 
 // As the program's other reports write it; a tie goes to the even digit there too.
@@ -30,7 +38,7 @@ function formatBytes(bytes) {
   if (bytes < 0) return '−' + formatBytes(-bytes);
   if (bytes < 1024) return bytes + ' B';
   const power = bytes < 2 ** 20 ? 1 : bytes < 2 ** 30 ? 2 : 3;
-  return twoDigits(bytes / 1024 ** power) + ' ' + byteUnits[power];
+  return twoDigits(bytes / 1024 ** power).replace('.', words.decimal) + ' ' + byteUnits[power];
 }
 
 // The stretches of the x axis. Their widths are shares, not counts of ops: an update may be
@@ -75,7 +83,7 @@ function expandBlocks(setting, labels) {
     }
   }
   for (let i = 0; i < scratch.length; i += 2) {
-    blocks.push({name: 'scratch of ' + labels[scratch[i]], dtype: '', role: workspace,
+    blocks.push({name: say('scratch', labels[scratch[i]]), dtype: '', role: workspace,
                  bytes: scratch[i + 1], shape: [], first: scratch[i], last: scratch[i]});
   }
   return blocks;
@@ -114,7 +122,7 @@ function largestAt(model, step, band, count) {
     entry.bytes += bytes;
     kinds.set(key, entry);
   };
-  if (band === 0) add('the program and its libraries', '', [], 0, model.setting.outside);
+  if (band === 0) add(say('program'), '', [], 0, model.setting.outside);
   for (const b of model.blocks) {
     const of = bandOfRole[b.role];
     if (b.first > step || step > b.last || (band !== null && of !== band)) continue;

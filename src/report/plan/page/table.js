@@ -9,15 +9,15 @@ function h(tag, attributes, ...children) {
 }
 
 const verdicts = {
-  fits: ['Fits.', 'fits'],
-  tight: ['Barely fits.', 'barely'],
-  no: ['Does not fit.', 'does not fit'],
+  fits: [words.fits, words.fits_short],
+  tight: [words.barely, words.barely_short],
+  no: [words.no, words.no_short],
 };
 const unbroken = (bytes) => formatBytes(bytes).replace(' ', '\u00a0');
 const difference = (setting) => setting.verdict === 'no'
-    ? unbroken(setting.total - budget.usable) + ' too much'
-    : unbroken(budget.usable - setting.total) +
-      (setting.verdict === 'tight' ? ', less than 5%, to spare' : ' to spare');
+    ? say('too_much', unbroken(setting.total - budget.usable))
+    : say(setting.verdict === 'tight' ? 'tight_spare' : 'to_spare',
+          unbroken(budget.usable - setting.total));
 
 // The words of the command, with a fix's arguments instead of what they change.
 function commandWith(added) {
@@ -34,7 +34,12 @@ function showHeadline(setting) {
   byId('budget').textContent = formatBytes(budget.usable);
   byId('budget').dataset.bytes = budget.usable;
   byId('difference').textContent = difference(setting);
-  byId('with').textContent = setting.fix ? 'With ' + setting.name : 'The config as it is';
+  byId('needs').replaceChildren(
+      ...phrase('needs', byId('need'), byId('budget'), byId('difference')));
+  byId('title').textContent = setting.title.replace(/ × /g, '\u00a0×\u00a0');
+  document.title = setting.title;
+  byId('speed').textContent = setting.speed;
+  byId('with').textContent = setting.fix ? say('with', setting.name) : words.config_as_is;
   byId('command').replaceChildren(...commandWith(setting.fix ? setting.fix.arguments : [])
       .flatMap((word, i) => [i ? ' ' : '', h('span', {}, word)]));  // breaks between words only
 }
@@ -44,22 +49,33 @@ function showBudget() {
   const whole = budget.usable + budget.headroom + budget.display + budget.context[1];
   const [low, high] = budget.context;
   const parts = [['', formatBytes(whole), budget.origin]];
-  if (budget.display > 0) parts.push(['−', formatBytes(budget.display), 'display']);
+  if (budget.display > 0) parts.push(['−', formatBytes(budget.display), words.display]);
   if (high > 0) {
-    const range = low < high ? `at least ${formatBytes(low)}` : '';
-    parts.push(['−', formatBytes(high), 'CUDA context', range]);
+    const range = low < high ? say('range', formatBytes(low), formatBytes(high)) : '';
+    parts.push(['−', formatBytes(high), words.context, range]);
   }
-  if (budget.headroom > 0) parts.push(['−', formatBytes(budget.headroom), 'headroom']);
-  if (parts.length > 1) parts.push(['=', formatBytes(budget.usable), 'may be used']);
-  if (budget.memory > whole) parts[0][3] = `of the ${formatBytes(budget.memory)} that it has`;
+  if (budget.headroom > 0) parts.push(['−', formatBytes(budget.headroom), words.headroom]);
+  if (parts.length > 1) parts.push(['=', formatBytes(budget.usable), words.usable]);
+  if (budget.kept > 0) parts.push(['', formatBytes(budget.kept), words.kept]);
+  if (budget.memory > whole) parts[0][3] = `/ ${formatBytes(budget.memory)}`;
   byId('breakdown').replaceChildren(...parts.map(([sign, bytes, name, note]) =>
-      h('div', {}, h('dt', {}, name, ...(note ? [h('small', {}, note)] : [])),
+      h('div', sign === '=' ? {class: 'sum'} : {}, h('dt', {}, name, ...(note ? [h('small', {}, note)] : [])),
         h('dd', {}, ...(sign ? [h('span', {class: 'sign'}, sign)] : []), bytes))));
+}
+
+function showRecommended() {
+  if (data.recommended === null) return;
+  const setting = data.settings[data.recommended];
+  byId('recommended').hidden = false;
+  byId('recommended-name').textContent = setting.name;
+  byId('recommended-why').textContent =
+      [formatBytes(setting.total), timeText(setting.fix.time), setting.fix.effect].join(' · ');
+  byId('recommended-command').textContent = data.train.join(' ');
 }
 
 const legendRows = bandNames.map((name, band) => {
   const row = h('tr', {'data-role': name, style: `--band: var(--band-${band})`},
-                h('th', {scope: 'row'}, h('i', {class: 'swatch'}), name), h('td', {}));
+                h('th', {scope: 'row'}, h('i', {class: 'swatch'}), bandWords[band]), h('td', {}));
   byId('legend').prepend(row);  // as they lie in the picture
   return row;
 });
@@ -67,9 +83,10 @@ const legendRows = bandNames.map((name, band) => {
 // What is alive at a step; `band` narrows the tensors to one role.
 function showStep(model, step, band, atRest) {
   const stretch = stretchAt(model, step);
-  byId('when').textContent = atRest ? 'At the peak' : `Op ${step + 1} of ${model.labels.length}`;
+  byId('when').textContent = atRest ? words.at_peak : say('op_of', step + 1, model.labels.length);
   byId('op').textContent = model.labels[step];
-  byId('phase').textContent = [stretch.group, stretch.name].filter(Boolean).join(', ');
+  byId('phase').textContent = 
+      [stretch.group, stretch.name].filter(Boolean).map((name) => words.phases[name]).join(', ');
   byId('alive').textContent = formatBytes(model.total[step]);
   legendRows.forEach((row, b) => {
     row.lastChild.textContent = formatBytes(model.live[b][step]);
@@ -81,7 +98,7 @@ function showStep(model, step, band, atRest) {
     part.classList.toggle('on', part.dataset.role === bandNames[band]);
   }
   byId('largest-of').textContent =
-      band === null ? 'Largest tensors' : 'Largest: ' + bandNames[band];
+      band === null ? words.largest : say('largest_of', bandWords[band]);
   const found = largestAt(model, step, band, 5);
   byId('largest').replaceChildren(...found.map((one) => {
     const extent = one.shape.length ? `(${one.shape.join(', ')})` : '';
@@ -92,15 +109,14 @@ function showStep(model, step, band, atRest) {
   }));
   place(svg, {'aria-valuenow': step + 1, 'aria-valuemax': model.labels.length,
               'aria-valuetext': `${model.labels[step]}, ${byId('phase').textContent}: ` +
-                  `${formatBytes(model.total[step])} alive` + (band === null ? '' :
-                  `, ${formatBytes(model.live[band][step])} of it ${bandNames[band]}`)});
+                  formatBytes(model.total[step]) + (band === null ? '' :
+                  `, ${bandWords[band]} ${formatBytes(model.live[band][step])}`)});
 }
 
 function showGaps(model) {
   const gaps = model.setting.total - model.total[model.peak];
   byId('gaps').textContent = gaps <= 0 ? '' :
-      `${formatBytes(model.setting.total)} is needed: the peak, and ${formatBytes(gaps)} that ` +
-      'lies between tensors where none fits.';
+      say('gaps', formatBytes(model.setting.total), formatBytes(gaps));
 }
 
 function timeText(ratio) {
@@ -119,12 +135,13 @@ function fixRow(setting, index) {
                   'data-fits': setting.verdict !== 'no', 'data-verdict': setting.verdict,
                   'data-total-bytes': setting.total},
            h('th', {role: 'rowheader', scope: 'row'}, h('button', {type: 'button'}, setting.name)),
-           cell('Memory', 'memory', meter, h('span', {}, formatBytes(setting.total))),
-           cell('Batch', 'batch', fix ? String(fix.batch) : ''),
-           cell('Saved', 'saved', fix ? formatBytes(fix.saved) : ''),
-           cell('Time', 'time', fix ? timeText(fix.time) : ''),
-           cell('Result', 'result', fix ? fix.effect : ''),
-           cell('Fits', 'fits', verdicts[setting.verdict][1]));
+           cell(words.memory, 'memory', meter, h('span', {}, formatBytes(setting.total))),
+           cell(words.batch, 'batch', fix ? String(fix.batch) : ''),
+           cell(words.saved, 'saved', fix ? formatBytes(fix.saved) : ''),
+           cell(words.time, 'time', fix ? timeText(fix.time) : ''),
+           cell(words.speed, 'speed', setting.tokens),
+           cell(words.result, 'result', fix ? fix.effect : ''),
+           cell(words.fits_head, 'fits', verdicts[setting.verdict][1]));
 }
 const fixRows = data.settings.map(fixRow);
 byId('fixes').tBodies[0].append(...fixRows);

@@ -119,7 +119,23 @@ new ResizeObserver(() => {
   if (model) drawChart(model, false), refresh();
 }).observe(svg.parentNode);
 
-byId('title').textContent = data.title.replace(/ × /g, '\u00a0×\u00a0');
+// Copies the text of a command; where the browser does not allow it, selects it.
+for (const button of document.querySelectorAll('.copy')) {
+  button.addEventListener('click', async () => {
+    const code = byId(button.dataset.copies);
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = words.copied;
+      setTimeout(() => (button.textContent = words.copy), 1500);
+    } catch {
+      getSelection().selectAllChildren(code);
+    }
+  });
+}
+byId('recommended-name').addEventListener('click', () => choose(data.recommended));
+
+byId('support').textContent = data.support;
 showBudget();
+showRecommended();
 const start = readHash();
 show(start.setting, start.step, false);

@@ -8,9 +8,12 @@
 namespace snug::cpu {
 
 // Both use omp_get_max_threads() threads at most; scratch must be sized for at least as many.
-void attention_fast(const Attention& a) noexcept;
-void attention_backward_fast(const AttentionBackward& a) noexcept;
+template <class X>
+void attention_fast(const AttentionOn<X>& a) noexcept;
+template <class X>
+void attention_backward_fast(const AttentionBackwardOn<X>& a) noexcept;
 
-void attention_decode_fast(const AttentionDecode& a) noexcept;
+template <class X>
+void attention_decode_fast(const AttentionDecodeOn<X>& a) noexcept;
 
 }  // namespace snug::cpu

@@ -99,8 +99,8 @@ void check_shape(const AttentionShape& s, float spread) {
   const auto qkv = random_floats(s.B * s.T * 3 * s.C(), 1, spread);
   const auto dout = random_floats(s.B * s.T * s.C(), 2, 1.0f);
   const Dropout dropout = test_dropout(s.dropout);
-  const AttentionResult expected =
-      run_attention(s, qkv, dout, dropout, reference::attention, reference::attention_backward);
+  const AttentionResult expected = run_attention(s, qkv, dout, dropout, reference::attention<float>,
+                                                 reference::attention_backward<float>);
   const Bounds bounds = error_bounds(s, qkv, dout, expected);
   // One thread: the bits do not depend on it (attention_bits_test), thousands of barriers cost
   // time.
@@ -108,8 +108,8 @@ void check_shape(const AttentionShape& s, float spread) {
   omp_set_num_threads(1);
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
-    const AttentionResult got =
-        run_attention(s, qkv, dout, dropout, attention_fast, attention_backward_fast, 0, &expected);
+    const AttentionResult got = run_attention(s, qkv, dout, dropout, attention_fast<float>,
+                                              attention_backward_fast<float>, 0, &expected);
     hwy::SetSupportedTargetsForTest(0);
     const std::string where = describe(s, target);
     expect_within(got.out, expected.out, bounds.out, where + " out");
@@ -174,7 +174,7 @@ TEST(Attention, NanReachesTheRowsThatSeeItAndNoOther) {
     for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
       hwy::SetSupportedTargetsForTest(target);
       const AttentionResult got =
-          run_attention(s, qkv, dout, {}, attention_fast, attention_backward_fast);
+          run_attention(s, qkv, dout, {}, attention_fast<float>, attention_backward_fast<float>);
       hwy::SetSupportedTargetsForTest(0);
       for (std::int64_t n = 0; n < s.T * s.D; ++n) {
         const std::int64_t row = n / s.D;
@@ -191,12 +191,12 @@ TEST(Attention, DecodeRowByRowMatchesForward) {
     const std::int64_t C = s.C();
     const auto qkv = random_floats(s.T * 3 * C, 6, 1.0f);
     const std::vector<float> dout(s.T * C);
-    const AttentionResult expected =
-        run_attention(s, qkv, dout, {}, reference::attention, reference::attention_backward);
+    const AttentionResult expected = run_attention(s, qkv, dout, {}, reference::attention<float>,
+                                                   reference::attention_backward<float>);
     const Bounds bounds = error_bounds(s, qkv, dout, expected);
     for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
       hwy::SetSupportedTargetsForTest(target);
-      for (const auto decode : {attention_decode_fast, reference::attention_decode}) {
+      for (const auto decode : {attention_decode_fast<float>, reference::attention_decode<float>}) {
         std::vector<float> keys(s.T * C), values(s.T * C), out(s.T * C);
         for (std::int64_t t = 0; t < s.T; ++t) {
           std::vector<float> scratch(s.H * (t + 1));

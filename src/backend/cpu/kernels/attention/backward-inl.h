@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "backend/cpu/kernels/any_precision.h"
 #include "backend/cpu/kernels/attention/backward_tile-inl.h"
 #include "backend/cpu/kernels/kernels.h"
 #include "backend/cpu/task_shares.h"
@@ -20,23 +21,25 @@
 HWY_BEFORE_NAMESPACE();
 namespace snug::cpu::HWY_NAMESPACE {
 
-HWY_INLINE void write_rows(const float* from, std::int64_t padded_D, const Rows& shape, float* to) {
+template <class X>
+HWY_INLINE void write_rows(const float* from, std::int64_t padded_D, const Rows<X>& shape, X* to) {
   for (std::int64_t r = 0; r < shape.count; ++r)
     write_row(from + r * padded_D, 1.0f, shape.D, to + r * shape.stride);
 }
 
 // Loops over key tiles and, inside, over query tiles, both in rising order. Every gradient is
 // summed in this order however the tiles are divided into tasks, so the division changes no bit.
-HWY_INLINE void run_task(const AttentionBackward& a, const HeadTask& task, const HeadArrays& head,
-                         const TileArrays& t) {
+template <class X>
+HWY_INLINE void run_task(const AttentionBackwardOn<X>& a, const HeadTask& task,
+                         const HeadArrays& head, const TileArrays& t) {
   const std::int64_t T = a.T, C = a.C, D = C / a.H, stride = head.padded_D;
   const std::int64_t head_start = task.b * T * 3 * C + task.h * D;
-  const float* qkv = a.qkv + head_start;
-  float* dqkv = a.dqkv + head_start;
+  const X* qkv = a.qkv + head_start;
+  X* dqkv = a.dqkv + head_start;
   for (std::int64_t key_tile = task.first_key_tile; key_tile < task.last_key_tile; ++key_tile) {
     const std::int64_t k0 = key_tile * kKeyTile;
-    const Rows keys{qkv + k0 * 3 * C + C, 3 * C, std::min(kKeyTile, T - k0), D};
-    const Rows values{keys.data + C, 3 * C, keys.count, D};
+    const Rows<X> keys{qkv + k0 * 3 * C + C, 3 * C, std::min(kKeyTile, T - k0), D};
+    const Rows<X> values{keys.data + C, 3 * C, keys.count, D};
     pack_panels<kColumns>(keys, 1.0f, t.key_panels);
     pack_panels<kColumns>(values, 1.0f, t.value_panels);
     if (task.want_dquery) pack_rows(keys, softmax_scale(D), stride, t.key_rows);
@@ -49,7 +52,8 @@ HWY_INLINE void run_task(const AttentionBackward& a, const HeadTask& task, const
       const std::int64_t i0 = query_tile * kQueryTile, rows = std::min(kQueryTile, T - i0);
       backward_tile(a, task, {i0, rows, k0}, head, t);
       if (task.want_dquery && k0 + kKeyTile >= i0 + rows)
-        write_rows(head.dquery + i0 * stride, stride, {nullptr, 3 * C, rows, D}, dqkv + i0 * 3 * C);
+        write_rows(head.dquery + i0 * stride, stride, Rows<X>{nullptr, 3 * C, rows, D},
+                   dqkv + i0 * 3 * C);
     }
     if (task.want_dkeys) {
       write_rows(t.dkeys, stride, keys, dqkv + k0 * 3 * C + C);
@@ -62,7 +66,8 @@ HWY_INLINE void run_task(const AttentionBackward& a, const HeadTask& task, const
 // heads as threads, dkeys and dvalues are divided by key tiles and dquery by query tiles; each
 // recomputes scores and dP, which makes seven products. A head's packed arrays are then made first,
 // by all threads together, and lie in the scratch of one thread.
-void attention_backward_target(const AttentionBackward& a) {
+template <class X>
+HWY_INLINE void attention_backward_of(const AttentionBackwardOn<X>& a) {
   const std::int64_t T = a.T, D = a.C / a.H, heads = a.B * a.H;
   const std::int64_t query_tiles = (T + kQueryTile - 1) / kQueryTile;
   const std::int64_t key_tiles = (T + kKeyTile - 1) / kKeyTile;
@@ -113,6 +118,10 @@ void attention_backward_target(const AttentionBackward& a) {
                head, tiles);
     }
   }
+}
+
+void attention_backward_target(AnyPrecision<AttentionBackwardOn> any) {
+  std::visit([](const auto* a) HWY_ATTR { attention_backward_of(*a); }, any);
 }
 
 }  // namespace snug::cpu::HWY_NAMESPACE

@@ -65,13 +65,14 @@ HWY_INLINE float softmax_scale(std::int64_t D) {
 }
 
 // Packs query tile [i0, ..) of the head: q and dout both as panels and as rows, lse and delta.
-HWY_INLINE void pack_query_tile(const AttentionBackward& a, std::int64_t b, std::int64_t h,
+template <class X>
+HWY_INLINE void pack_query_tile(const AttentionBackwardOn<X>& a, std::int64_t b, std::int64_t h,
                                 std::int64_t i0, const HeadArrays& head) {
   const std::int64_t T = a.T, C = a.C, D = C / a.H, rows = std::min(kQueryTile, T - i0);
   const float scale = softmax_scale(D);
   const float dropout_scale = HeadDropout(a.dropout, b, h, T).scale();
-  const Rows query{a.qkv + (b * T + i0) * 3 * C + h * D, 3 * C, rows, D};
-  const Rows dout{a.dout + (b * T + i0) * C + h * D, C, rows, D};
+  const Rows<X> query{a.qkv + (b * T + i0) * 3 * C + h * D, 3 * C, rows, D};
+  const Rows<X> dout{a.dout + (b * T + i0) * C + h * D, C, rows, D};
   pack_panels<kRows>(query,
                      static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(D))),
                      head.query_panels + i0 * D);
@@ -175,8 +176,9 @@ HWY_INLINE void multiply_dquery(const Tile& tile, const HeadArrays& head, const 
 }
 
 // One query tile against the packed key tile.
-HWY_INLINE void backward_tile(const AttentionBackward& a, const HeadTask& task, const Tile& tile,
-                              const HeadArrays& head, const TileArrays& t) {
+template <class X>
+HWY_INLINE void backward_tile(const AttentionBackwardOn<X>& a, const HeadTask& task,
+                              const Tile& tile, const HeadArrays& head, const TileArrays& t) {
   const std::int64_t D = a.C / a.H, width = round_up_to(D, kLanes), stride = head.padded_D;
   const HeadDropout dropout(a.dropout, task.b, task.h, a.T);
   multiply_scores(tile, head.query_panels + tile.i0 * D, t.key_panels, D, t.probabilities);

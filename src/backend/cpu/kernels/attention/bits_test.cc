@@ -23,8 +23,8 @@ struct Problem {
         dropout(test_dropout(s.dropout)) {}
 
   AttentionResult run(std::int64_t offset = 0) const {
-    return run_attention(shape, qkv, dout, dropout, attention_fast, attention_backward_fast,
-                         offset);
+    return run_attention(shape, qkv, dout, dropout, attention_fast<float>,
+                         attention_backward_fast<float>, offset);
   }
 
   AttentionShape shape;

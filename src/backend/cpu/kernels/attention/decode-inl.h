@@ -16,6 +16,7 @@
 #include <limits>
 #include <numbers>
 
+#include "backend/cpu/kernels/any_precision.h"
 #include "backend/cpu/kernels/attention/tiles-inl.h"
 #include "backend/cpu/kernels/kernels.h"
 
@@ -23,7 +24,9 @@ HWY_BEFORE_NAMESPACE();
 namespace snug::cpu::HWY_NAMESPACE {
 
 // One head of the decode step; scores has room for position + 1 floats.
-HWY_INLINE void decode_head(const AttentionDecode& a, std::int64_t h, float* HWY_RESTRICT scores) {
+template <class X>
+HWY_INLINE void decode_head(const AttentionDecodeOn<X>& a, std::int64_t h,
+                            float* HWY_RESTRICT scores) {
   const FloatTag d;
   const std::int64_t C = a.C, D = C / a.H, keys = a.position + 1;
   const auto scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(D)));
@@ -47,19 +50,21 @@ HWY_INLINE void decode_head(const AttentionDecode& a, std::int64_t h, float* HWY
   std::int64_t n = 0;
   for (; n + kLanes <= D; n += kLanes) {
     FloatVec sum = hn::Zero(d);
-    const float* value = a.values + h * D + n;
+    const X* value = a.values + h * D + n;
     for (std::int64_t j = 0; j < keys; ++j, value += C)
-      sum = hn::MulAdd(hn::Set(d, scores[j]), hn::LoadU(d, value), sum);
-    hn::StoreU(hn::Mul(sum, hn::Set(d, inverse)), d, a.out + h * D + n);
+      sum = hn::MulAdd(hn::Set(d, scores[j]), load_wide(d, value), sum);
+    store_narrow(hn::Mul(sum, hn::Set(d, inverse)), d, a.out + h * D + n);
   }
   for (; n < D; ++n) {
     float sum = 0.0f;
-    for (std::int64_t j = 0; j < keys; ++j) sum += scores[j] * a.values[j * C + h * D + n];
-    a.out[h * D + n] = sum * inverse;
+    for (std::int64_t j = 0; j < keys; ++j)
+      sum += scores[j] * to_float(a.values[j * C + h * D + n]);
+    a.out[h * D + n] = nearest<X>(sum * inverse);
   }
 }
 
-void attention_decode_target(const AttentionDecode& a) {
+template <class X>
+HWY_INLINE void attention_decode_of(const AttentionDecodeOn<X>& a) {
   std::copy_n(a.qkv + a.C, a.C, a.keys + a.position * a.C);
   std::copy_n(a.qkv + 2 * a.C, a.C, a.values + a.position * a.C);
   // Waking the team costs some 5 us, about what one core needs for 2^16 cached floats.
@@ -71,6 +76,10 @@ void attention_decode_target(const AttentionDecode& a) {
   }
 #pragma omp parallel for schedule(static)
   for (std::int64_t h = 0; h < a.H; ++h) head(h);
+}
+
+void attention_decode_target(AnyPrecision<AttentionDecodeOn> any) {
+  std::visit([](const auto* a) HWY_ATTR { attention_decode_of(*a); }, any);
 }
 
 }  // namespace snug::cpu::HWY_NAMESPACE

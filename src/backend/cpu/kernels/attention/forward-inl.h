@@ -16,6 +16,7 @@
 #include <limits>
 #include <numbers>
 
+#include "backend/cpu/kernels/any_precision.h"
 #include "backend/cpu/kernels/attention/tiles-inl.h"
 #include "backend/cpu/kernels/kernels.h"
 #include "backend/cpu/task_shares.h"
@@ -122,13 +123,14 @@ HWY_INLINE void multiply_values(const Tile& tile, const ForwardScratch& s, std::
 }
 
 // Queries [i0, i0 + kQueryTile) of head h of sequence b; keys and values are packed already.
-HWY_INLINE void forward_query_tile(const Attention& a, std::int64_t b, std::int64_t h,
+template <class X>
+HWY_INLINE void forward_query_tile(const AttentionOn<X>& a, std::int64_t b, std::int64_t h,
                                    std::int64_t i0, const ForwardScratch& s) {
   const std::int64_t T = a.T, C = a.C, D = C / a.H, width = round_up_to(D, kLanes);
   const std::int64_t rows = std::min(kQueryTile, T - i0);
   const HeadDropout dropout(a.dropout, b, h, T);
   const double scale = std::numbers::log2e / std::sqrt(static_cast<double>(D));
-  pack_panels<kRows>({a.qkv + (b * T + i0) * 3 * C + h * D, 3 * C, rows, D},
+  pack_panels<kRows>(Rows<X>{a.qkv + (b * T + i0) * 3 * C + h * D, 3 * C, rows, D},
                      static_cast<float>(scale), s.queries);
   std::fill_n(s.totals, kQueryTile * kLanes, 0.0f);
   std::fill_n(s.rescale, kQueryTile, 0.0f);
@@ -152,7 +154,8 @@ HWY_INLINE void forward_query_tile(const Attention& a, std::int64_t b, std::int6
 
 // A task is a run of query tiles of one head and packs the keys it needs. A head is one task when
 // there are enough heads; how it is cut changes no bit, since query tiles are independent.
-void attention_target(const Attention& a) {
+template <class X>
+HWY_INLINE void attention_of(const AttentionOn<X>& a) {
   const std::int64_t T = a.T, C = a.C, D = C / a.H, heads = a.B * a.H;
   const std::int64_t tiles = (T + kQueryTile - 1) / kQueryTile;
   const ForwardLayout layout(T, D);
@@ -163,14 +166,18 @@ void attention_target(const Attention& a) {
     const ForwardScratch s(layout, line_in(a.scratch.part(omp_get_thread_num(), threads)));
     const std::int64_t cut = task % cuts, b = task / cuts / a.H, h = task / cuts % a.H;
     const std::int64_t first = cut * tiles / cuts, last = (cut + 1) * tiles / cuts;
-    const float* qkv = a.qkv + b * T * 3 * C + h * D;
+    const X* qkv = a.qkv + b * T * 3 * C + h * D;
     const std::int64_t keys = std::min(T, last * kQueryTile);
-    pack_panels<kColumns>({qkv + C, 3 * C, keys, D}, 1.0f, s.keys);
-    pack_rows({qkv + 2 * C, 3 * C, keys, D}, 1.0f, layout.padded_D, s.values);
+    pack_panels<kColumns>(Rows<X>{qkv + C, 3 * C, keys, D}, 1.0f, s.keys);
+    pack_rows(Rows<X>{qkv + 2 * C, 3 * C, keys, D}, 1.0f, layout.padded_D, s.values);
     for (std::int64_t tile = first; tile < last; ++tile)
       forward_query_tile(a, b, h, tile * kQueryTile, s);
   };
   share_tasks(heads * cuts, run_task);
+}
+
+void attention_target(AnyPrecision<AttentionOn> any) {
+  std::visit([](const auto* a) HWY_ATTR { attention_of(*a); }, any);
 }
 
 }  // namespace snug::cpu::HWY_NAMESPACE

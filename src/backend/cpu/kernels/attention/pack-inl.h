@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "backend/cpu/kernels/attention/layout.h"
+#include "backend/cpu/kernels/float16-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace snug::cpu::HWY_NAMESPACE {
@@ -36,21 +37,23 @@ static_assert(kLanes <= kMaxLanes && kQueryTile % kRows == 0 && kKeyTile % kRows
               kKeyTile % kColumns == 0);
 
 // Rows of a (T, stride) matrix: one head's q, k, v or out.
+template <class X>
 struct Rows {
-  const float* data;
+  const X* data;
   std::int64_t stride, count, D;
 };
 
 // to[r * padded_D + d] = scale * row r, columns D.. zero.
-HWY_INLINE void pack_rows(const Rows& rows, float scale, std::int64_t padded_D,
+template <class X>
+HWY_INLINE void pack_rows(const Rows<X>& rows, float scale, std::int64_t padded_D,
                           float* HWY_RESTRICT to) {
   const FloatTag d;
   for (std::int64_t r = 0; r < rows.count; ++r, to += padded_D) {
-    const float* HWY_RESTRICT from = rows.data + r * rows.stride;
+    const X* HWY_RESTRICT from = rows.data + r * rows.stride;
     std::int64_t n = 0;
     for (; n + kLanes <= rows.D; n += kLanes)
-      hn::Store(hn::Mul(hn::LoadU(d, from + n), hn::Set(d, scale)), d, to + n);
-    for (; n < rows.D; ++n) to[n] = from[n] * scale;
+      hn::Store(hn::Mul(load_wide(d, from + n), hn::Set(d, scale)), d, to + n);
+    for (; n < rows.D; ++n) to[n] = to_float(from[n]) * scale;
     for (; n < padded_D; ++n) to[n] = 0.0f;
   }
 }
@@ -70,15 +73,15 @@ HWY_INLINE void store_fours(D d, hn::Vec<D> v, std::int64_t step, float* to) {
 }
 
 // to[n * kWidth + r] = scale * from[r * stride + n] for four rows r and one vector of n.
-template <std::int64_t kWidth, class D>
-HWY_INLINE void transpose_vectors(D d, const float* HWY_RESTRICT from, std::int64_t stride,
-                                  float scale, float* HWY_RESTRICT to) {
+template <std::int64_t kWidth, class D, class X>
+HWY_INLINE void transpose_vectors(D d, const X* HWY_RESTRICT from, std::int64_t stride, float scale,
+                                  float* HWY_RESTRICT to) {
   const hn::Repartition<double, D> dd;
   const auto factor = hn::Set(d, scale);
-  const auto row0 = hn::Mul(hn::LoadU(d, from), factor);
-  const auto row1 = hn::Mul(hn::LoadU(d, from + stride), factor);
-  const auto row2 = hn::Mul(hn::LoadU(d, from + 2 * stride), factor);
-  const auto row3 = hn::Mul(hn::LoadU(d, from + 3 * stride), factor);
+  const auto row0 = hn::Mul(load_wide(d, from), factor);
+  const auto row1 = hn::Mul(load_wide(d, from + stride), factor);
+  const auto row2 = hn::Mul(load_wide(d, from + 2 * stride), factor);
+  const auto row3 = hn::Mul(load_wide(d, from + 3 * stride), factor);
   const auto low01 = hn::BitCast(dd, hn::InterleaveLower(d, row0, row1));
   const auto low23 = hn::BitCast(dd, hn::InterleaveLower(d, row2, row3));
   const auto high01 = hn::BitCast(dd, hn::InterleaveUpper(d, row0, row1));
@@ -94,9 +97,9 @@ HWY_INLINE void transpose_vectors(D d, const float* HWY_RESTRICT from, std::int6
 #endif
 
 // to[n * kWidth + r] = scale * from[r * stride + n] for four rows r and all n < D.
-template <std::int64_t kWidth>
-HWY_INLINE void transpose_four_rows(const float* HWY_RESTRICT from, std::int64_t stride,
-                                    std::int64_t D, float scale, float* HWY_RESTRICT to) {
+template <std::int64_t kWidth, class X>
+HWY_INLINE void transpose_four_rows(const X* HWY_RESTRICT from, std::int64_t stride, std::int64_t D,
+                                    float scale, float* HWY_RESTRICT to) {
   std::int64_t n = 0;
 #if HWY_TARGET != HWY_SCALAR
   for (; n + kLanes <= D; n += kLanes)
@@ -106,13 +109,14 @@ HWY_INLINE void transpose_four_rows(const float* HWY_RESTRICT from, std::int64_t
   }
 #endif
   for (; n < D; ++n)
-    for (std::int64_t r = 0; r < 4; ++r) to[n * kWidth + r] = from[r * stride + n] * scale;
+    for (std::int64_t r = 0; r < 4; ++r)
+      to[n * kWidth + r] = to_float(from[r * stride + n]) * scale;
 }
 
 // Panels of kWidth rows, each transposed to (D, kWidth); rows beyond the count are zero. A width
 // that is no multiple of four ends with four rows that overlap the ones before.
-template <std::int64_t kWidth>
-HWY_INLINE void pack_panels(const Rows& rows, float scale, float* HWY_RESTRICT to) {
+template <std::int64_t kWidth, class X>
+HWY_INLINE void pack_panels(const Rows<X>& rows, float scale, float* HWY_RESTRICT to) {
   for (std::int64_t first = 0; first < rows.count; first += kWidth, to += rows.D * kWidth) {
     const std::int64_t present = std::min(kWidth, rows.count - first);
     if (present < kWidth) std::fill_n(to, rows.D * kWidth, 0.0f);
@@ -124,30 +128,32 @@ HWY_INLINE void pack_panels(const Rows& rows, float scale, float* HWY_RESTRICT t
       r += 4;
     }
     for (; r < present; ++r) {
-      const float* from = rows.data + (first + r) * rows.stride;
-      for (std::int64_t n = 0; n < rows.D; ++n) to[n * kWidth + r] = from[n] * scale;
+      const X* from = rows.data + (first + r) * rows.stride;
+      for (std::int64_t n = 0; n < rows.D; ++n) to[n * kWidth + r] = to_float(from[n]) * scale;
     }
   }
 }
 
 // out[0, D) = factor * from[0, D), from on a vector boundary.
+template <class X>
 HWY_INLINE void write_row(const float* HWY_RESTRICT from, float factor, std::int64_t D,
-                          float* HWY_RESTRICT out) {
+                          X* HWY_RESTRICT out) {
   const FloatTag d;
   std::int64_t n = 0;
   for (; n + kLanes <= D; n += kLanes)
-    hn::StoreU(hn::Mul(hn::Load(d, from + n), hn::Set(d, factor)), d, out + n);
-  for (; n < D; ++n) out[n] = from[n] * factor;
+    store_narrow(hn::Mul(hn::Load(d, from + n), hn::Set(d, factor)), d, out + n);
+  for (; n < D; ++n) out[n] = nearest<X>(from[n] * factor);
 }
 
-HWY_INLINE float dot_row(const float* HWY_RESTRICT x, const float* HWY_RESTRICT y, std::int64_t D) {
+template <class X>
+HWY_INLINE float dot_row(const X* HWY_RESTRICT x, const X* HWY_RESTRICT y, std::int64_t D) {
   const FloatTag d;
   FloatVec sum = hn::Zero(d);
   std::int64_t n = 0;
   for (; n + kLanes <= D; n += kLanes)
-    sum = hn::MulAdd(hn::LoadU(d, x + n), hn::LoadU(d, y + n), sum);
+    sum = hn::MulAdd(load_wide(d, x + n), load_wide(d, y + n), sum);
   float total = hn::GetLane(hn::SumOfLanes(d, sum));
-  for (; n < D; ++n) total += x[n] * y[n];
+  for (; n < D; ++n) total += to_float(x[n]) * to_float(y[n]);
   return total;
 }
 

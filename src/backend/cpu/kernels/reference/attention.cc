@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "backend/cpu/kernels/reference/kernels.h"
 #include "base/philox.h"
 
 namespace snug::cpu::reference {
@@ -13,20 +14,21 @@ namespace {
 using Doubles = std::vector<double>;
 
 // Columns [first, first + D) of T rows.
-Doubles gather(const float* data, std::int64_t T, std::int64_t stride, std::int64_t first,
+template <class X>
+Doubles gather(const X* data, std::int64_t T, std::int64_t stride, std::int64_t first,
                std::int64_t D) {
   Doubles rows(static_cast<std::size_t>(T * D));
   for (std::int64_t t = 0; t < T; ++t)
-    for (std::int64_t d = 0; d < D; ++d) rows[t * D + d] = data[t * stride + first + d];
+    for (std::int64_t d = 0; d < D; ++d) rows[t * D + d] = value_of(data[t * stride + first + d]);
   return rows;
 }
 
-void scatter(const Doubles& rows, float* data, std::int64_t stride, std::int64_t first,
+template <class X>
+void scatter(const Doubles& rows, X* data, std::int64_t stride, std::int64_t first,
              std::int64_t D) {
   const auto T = static_cast<std::int64_t>(rows.size()) / D;
   for (std::int64_t t = 0; t < T; ++t)
-    for (std::int64_t d = 0; d < D; ++d)
-      data[t * stride + first + d] = static_cast<float>(rows[t * D + d]);
+    for (std::int64_t d = 0; d < D; ++d) set_nearest(data[t * stride + first + d], rows[t * D + d]);
 }
 
 // (T, T) multipliers of one head; empty when dropout is off.
@@ -101,12 +103,13 @@ void head_backward(const Head& head, const double* out, const double* lse, const
   }
 }
 
-void attention(const Attention& a) noexcept {
+template <class X>
+void attention(const AttentionOn<X>& a) noexcept {
   const std::int64_t T = a.T, C = a.C, D = a.C / a.H;
   Doubles out(static_cast<std::size_t>(T * D)), lse(static_cast<std::size_t>(T));
   for (std::int64_t b = 0; b < a.B; ++b) {
     for (std::int64_t h = 0; h < a.H; ++h) {
-      const float* qkv = a.qkv + b * T * 3 * C;
+      const X* qkv = a.qkv + b * T * 3 * C;
       const Doubles q = gather(qkv, T, 3 * C, h * D, D);
       const Doubles k = gather(qkv, T, 3 * C, C + h * D, D);
       const Doubles v = gather(qkv, T, 3 * C, 2 * C + h * D, D);
@@ -120,13 +123,14 @@ void attention(const Attention& a) noexcept {
   }
 }
 
-void attention_backward(const AttentionBackward& a) noexcept {
+template <class X>
+void attention_backward(const AttentionBackwardOn<X>& a) noexcept {
   const std::int64_t T = a.T, C = a.C, D = a.C / a.H;
   const auto count = static_cast<std::size_t>(T * D);
   Doubles dq(count), dk(count), dv(count);
   for (std::int64_t b = 0; b < a.B; ++b) {
     for (std::int64_t h = 0; h < a.H; ++h) {
-      const float* qkv = a.qkv + b * T * 3 * C;
+      const X* qkv = a.qkv + b * T * 3 * C;
       const Doubles q = gather(qkv, T, 3 * C, h * D, D);
       const Doubles k = gather(qkv, T, 3 * C, C + h * D, D);
       const Doubles v = gather(qkv, T, 3 * C, 2 * C + h * D, D);
@@ -137,7 +141,7 @@ void attention_backward(const AttentionBackward& a) noexcept {
       head_backward(
           {T, D, q.data(), k.data(), v.data(), multipliers.empty() ? nullptr : &multipliers[0]},
           out.data(), lse.data(), dout.data(), {dq.data(), dk.data(), dv.data()});
-      float* dqkv = a.dqkv + b * T * 3 * C;
+      X* dqkv = a.dqkv + b * T * 3 * C;
       scatter(dq, dqkv, 3 * C, h * D, D);
       scatter(dk, dqkv, 3 * C, C + h * D, D);
       scatter(dv, dqkv, 3 * C, 2 * C + h * D, D);
@@ -145,7 +149,8 @@ void attention_backward(const AttentionBackward& a) noexcept {
   }
 }
 
-void attention_decode(const AttentionDecode& a) noexcept {
+template <class X>
+void attention_decode(const AttentionDecodeOn<X>& a) noexcept {
   const std::int64_t C = a.C, D = a.C / a.H, T = a.position + 1;
   std::copy_n(a.qkv + C, C, a.keys + a.position * C);
   std::copy_n(a.qkv + 2 * C, C, a.values + a.position * C);
@@ -165,5 +170,15 @@ void attention_decode(const AttentionDecode& a) noexcept {
     scatter(out, a.out, C, h * D, D);
   }
 }
+
+template void attention(const AttentionOn<float>&) noexcept;
+template void attention(const AttentionOn<Bf16>&) noexcept;
+template void attention(const AttentionOn<F16>&) noexcept;
+template void attention_backward(const AttentionBackwardOn<float>&) noexcept;
+template void attention_backward(const AttentionBackwardOn<Bf16>&) noexcept;
+template void attention_backward(const AttentionBackwardOn<F16>&) noexcept;
+template void attention_decode(const AttentionDecodeOn<float>&) noexcept;
+template void attention_decode(const AttentionDecodeOn<Bf16>&) noexcept;
+template void attention_decode(const AttentionDecodeOn<F16>&) noexcept;
 
 }  // namespace snug::cpu::reference

@@ -8,9 +8,12 @@
 
 namespace snug::cpu::reference {
 
-void attention(const Attention& a) noexcept;
-void attention_backward(const AttentionBackward& a) noexcept;
-void attention_decode(const AttentionDecode& a) noexcept;
+template <class X>
+void attention(const AttentionOn<X>& a) noexcept;
+template <class X>
+void attention_backward(const AttentionBackwardOn<X>& a) noexcept;
+template <class X>
+void attention_decode(const AttentionDecodeOn<X>& a) noexcept;
 
 // One head of one sequence.
 struct Head {

@@ -3,21 +3,23 @@
 
 namespace snug::cpu::reference {
 
-void embed(const Embed& op) noexcept {
+template <class X>
+void embed(const EmbedOn<X>& op) noexcept {
   for (std::int64_t b = 0; b < op.B; ++b) {
     for (std::int64_t t = 0; t < op.T; ++t) {
-      const float* token = op.wte + op.tokens[b * op.T + t] * op.C;
-      const float* position = op.wpe + (op.first_position + t) * op.C;
+      const X* token = op.wte + op.tokens[b * op.T + t] * op.C;
+      const X* position = op.wpe + (op.first_position + t) * op.C;
       for (std::int64_t c = 0; c < op.C; ++c) {
-        const double sum = static_cast<double>(token[c]) + position[c];
-        op.out[(b * op.T + t) * op.C + c] =
-            static_cast<float>(sum * keep_multiplier(op.dropout, b, t * op.C + c));
+        const double sum = value_of(token[c]) + value_of(position[c]);
+        set_nearest(op.out[(b * op.T + t) * op.C + c],
+                    sum * keep_multiplier(op.dropout, b, t * op.C + c));
       }
     }
   }
 }
 
-void embed_backward(const EmbedBackward& op) noexcept {
+template <class X>
+void embed_backward(const EmbedBackwardOn<X>& op) noexcept {
   for (std::int64_t b = 0; b < op.B; ++b) {
     for (std::int64_t t = 0; t < op.T; ++t) {
       const std::int32_t token = op.tokens[b * op.T + t];
@@ -28,13 +30,20 @@ void embed_backward(const EmbedBackward& op) noexcept {
       }
       float* row = op.rows + op.slot[token] * op.C;
       for (std::int64_t c = 0; c < op.C; ++c) {
-        float& dout = op.dout[(b * op.T + t) * op.C + c];
-        dout = static_cast<float>(dout * keep_multiplier(op.dropout, b, t * op.C + c));
-        op.dwpe[t * op.C + c] += dout;
-        row[c] += dout;
+        X& dout = op.dout[(b * op.T + t) * op.C + c];
+        set_nearest(dout, value_of(dout) * keep_multiplier(op.dropout, b, t * op.C + c));
+        op.dwpe[t * op.C + c] += to_float(dout);
+        row[c] += to_float(dout);
       }
     }
   }
 }
+
+template void embed(const EmbedOn<float>&) noexcept;
+template void embed(const EmbedOn<Bf16>&) noexcept;
+template void embed(const EmbedOn<F16>&) noexcept;
+template void embed_backward(const EmbedBackwardOn<float>&) noexcept;
+template void embed_backward(const EmbedBackwardOn<Bf16>&) noexcept;
+template void embed_backward(const EmbedBackwardOn<F16>&) noexcept;
 
 }  // namespace snug::cpu::reference

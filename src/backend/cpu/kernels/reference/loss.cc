@@ -6,27 +6,34 @@
 
 namespace snug::cpu::reference {
 
-static void cross_entropy_row(const CrossEntropy& op, std::int64_t r) {
-  float* row = op.logits + r * op.V;
+template <class X>
+static void cross_entropy_row(const CrossEntropyOn<X>& op, std::int64_t r) {
+  X* row = op.logits + r * op.V;
   const std::int64_t target = op.targets[r];
   if (target < 0) {
     op.losses[r] = 0.0f;
-    if (op.want_gradient) std::fill(row, row + op.V, 0.0f);
+    if (op.want_gradient) std::fill(row, row + op.V, nearest<X>(0.0f));
     return;
   }
-  const double max = *std::max_element(row, row + op.V);
+  double max = value_of(row[0]);
+  for (std::int64_t v = 1; v < op.V; ++v) max = std::max(max, value_of(row[v]));
   double sum = 0.0;
-  for (std::int64_t v = 0; v < op.V; ++v) sum += std::exp(row[v] - max);
-  op.losses[r] = static_cast<float>(std::log(sum) + max - row[target]);
+  for (std::int64_t v = 0; v < op.V; ++v) sum += std::exp(value_of(row[v]) - max);
+  op.losses[r] = static_cast<float>(std::log(sum) + max - value_of(row[target]));
   if (!op.want_gradient) return;
   for (std::int64_t v = 0; v < op.V; ++v) {
     const double onehot = v == target ? 1.0 : 0.0;
-    row[v] = static_cast<float>(std::exp(row[v] - max) / sum - onehot);
+    set_nearest(row[v], op.gradient_scale * (std::exp(value_of(row[v]) - max) / sum - onehot));
   }
 }
 
-void cross_entropy(const CrossEntropy& op) noexcept {
+template <class X>
+void cross_entropy(const CrossEntropyOn<X>& op) noexcept {
   for (std::int64_t r = 0; r < op.rows; ++r) cross_entropy_row(op, r);
 }
+
+template void cross_entropy(const CrossEntropyOn<float>&) noexcept;
+template void cross_entropy(const CrossEntropyOn<Bf16>&) noexcept;
+template void cross_entropy(const CrossEntropyOn<F16>&) noexcept;
 
 }  // namespace snug::cpu::reference

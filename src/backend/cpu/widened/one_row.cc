@@ -1,0 +1,60 @@
+#include "backend/cpu/widened/one_row.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/widened/one_row.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target.h:
+#include <algorithm>
+
+#include "backend/cpu/kernels/any_precision.h"
+#include "backend/cpu/kernels/chunks.h"
+#include "backend/cpu/kernels/float16-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace snug::cpu::HWY_NAMESPACE {
+
+// Elements [begin, end) of the result.
+template <class X>
+HWY_INLINE void one_row_of(const WidenedProductOn<X>& p, std::int64_t begin, std::int64_t end) {
+  const hn::ScalableTag<float> d;
+  for (std::int64_t n = begin; n < end; ++n) {
+    const X* line = p.b.data + n * p.b.stride;
+    const float product = sum_of_terms(d, p.k, [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
+      return hn::Mul(load_upto(d, p.a.data + i, rest), load_upto(d, line + i, rest));
+    });
+    const float sum = p.bias != nullptr ? product + p.bias[n] : product;
+    if (p.y != nullptr) {
+      p.y[n] = nearest<X>(sum);
+    } else {
+      p.c[n] = sum;
+    }
+  }
+}
+
+void one_row_range(AnyPrecision<WidenedProductOn> any, std::int64_t begin, std::int64_t end) {
+  std::visit([&](const auto* p) HWY_ATTR { one_row_of(*p, begin, end); }, any);
+}
+
+}  // namespace snug::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace snug::cpu {
+
+HWY_EXPORT(one_row_range);
+
+template <class X>
+void run_one_row(const WidenedProductOn<X>& p) {
+  const std::int64_t grain = std::max<std::int64_t>(1, 4 * kChunk / p.k);
+  for_each_range(p.n, grain, p.k, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(one_row_range)(&p, begin, end);
+  });
+}
+
+template void run_one_row(const WidenedProductOn<float>&);
+template void run_one_row(const WidenedProductOn<Bf16>&);
+template void run_one_row(const WidenedProductOn<F16>&);
+
+}  // namespace snug::cpu
+#endif  // HWY_ONCE

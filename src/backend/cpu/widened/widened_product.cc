@@ -1,0 +1,185 @@
+#include "backend/cpu/widened/widened_product.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/widened/widened_product.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target.h:
+#include <omp.h>
+
+#include <algorithm>
+
+#include "backend/cpu/kernels/any_precision.h"
+#include "backend/cpu/kernels/attention/tiles-inl.h"
+#include "backend/cpu/kernels/float16-inl.h"
+#include "backend/cpu/task_shares.h"
+#include "base/error.h"
+#include "base/integers.h"
+#include "hwy/highway.h"
+
+#ifndef SNUG_CPU_WIDENED_TILES_
+#define SNUG_CPU_WIDENED_TILES_
+namespace snug::cpu {
+
+// Rows and columns of a tile of C, which one thread computes. Multiples of the micro-kernel's rows
+// (12 or 6) and columns (32, 16, 8 or 2). With two packed blocks of it a tile takes 337 KiB.
+constexpr std::int64_t kWidenedTile = 192;
+
+// One thread's scratch, in floats.
+struct WidenedArrays {
+  static constexpr std::int64_t kBlock = kWidenedTile * kWidenedDepth;
+  static constexpr std::int64_t kFloats = 2 * kBlock + kWidenedTile * kWidenedTile;
+
+  float *a, *b, *c;
+
+  explicit WidenedArrays(std::byte* scratch)
+      : a(reinterpret_cast<float*>(scratch)), b(a + kBlock), c(b + kBlock) {}
+};
+
+// A tile of C: its place and how much of it exists.
+struct WidenedTile {
+  std::int64_t row, column, rows, columns;
+};
+
+}  // namespace snug::cpu
+#endif  // SNUG_CPU_WIDENED_TILES_
+
+HWY_BEFORE_NAMESPACE();
+namespace snug::cpu::HWY_NAMESPACE {
+
+// Terms [k, k + depth) of `count` lines from `first` on, as panels (depth, kWidth); lines beyond
+// the count are zero.
+template <std::int64_t kWidth, class X>
+HWY_INLINE void pack_lines(const LinesOf<X>& lines, std::int64_t first, std::int64_t count,
+                           std::int64_t k, std::int64_t depth, float* HWY_RESTRICT to) {
+  const FloatTag d;
+  if (!lines.k_along_stride) {
+    pack_panels<kWidth>(Rows<X>{lines.data + first * lines.stride + k, lines.stride, count, depth},
+                        1.0f, to);
+    return;
+  }
+  for (std::int64_t panel = 0; panel < count; panel += kWidth) {
+    const std::int64_t present = std::min(kWidth, count - panel);
+    for (std::int64_t t = 0; t < depth; ++t, to += kWidth) {
+      const X* from = lines.data + (k + t) * lines.stride + first + panel;
+      if (present == kWidth && kWidth % kLanes == 0) {
+        for (std::int64_t i = 0; i < kWidth; i += kLanes) {
+          hn::Store(load_wide(d, from + i), d, to + i);
+        }
+        continue;
+      }
+      for (std::int64_t i = 0; i < kWidth; ++i) to[i] = i < present ? to_float(from[i]) : 0.0f;
+    }
+  }
+}
+
+// What the sums of a tile start from.
+template <class X>
+HWY_INLINE void begin_tile(const WidenedProductOn<X>& p, const WidenedTile& tile, float* c) {
+  for (std::int64_t i = 0; i < tile.rows; ++i) {
+    float* row = c + i * kWidenedTile;
+    if (p.accumulate) {
+      std::copy_n(p.c + (tile.row + i) * p.n + tile.column, tile.columns, row);
+    } else if (p.bias != nullptr) {
+      std::copy_n(p.bias + tile.column, tile.columns, row);
+    } else {
+      std::fill_n(row, tile.columns, 0.0f);
+    }
+  }
+}
+
+template <class X>
+HWY_INLINE void end_tile(const WidenedProductOn<X>& p, const WidenedTile& tile, const float* c) {
+  const FloatTag d;
+  for (std::int64_t i = 0; i < tile.rows; ++i) {
+    const float* row = c + i * kWidenedTile;
+    const std::int64_t at = (tile.row + i) * p.n + tile.column;
+    if (p.y == nullptr) {
+      std::copy_n(row, tile.columns, p.c + at);
+      continue;
+    }
+    for (std::int64_t j = 0, rest = tile.columns; rest > 0; j += kLanes, rest -= kLanes) {
+      store_upto(hn::Load(d, row + j), d, p.y + at + j, rest);
+    }
+  }
+}
+
+HWY_INLINE void multiply_tile(const WidenedArrays& arrays, const WidenedTile& tile,
+                              std::int64_t depth) {
+  for (std::int64_t column = 0; column < tile.columns; column += kColumns) {
+    for (std::int64_t row = 0; row < tile.rows; row += kRows) {
+      multiply_block<2, 1, kRows, Write::kAdd>({.depth = depth,
+                                                .a = arrays.a + row * depth,
+                                                .b = arrays.b + column * depth,
+                                                .b_stride = kColumns,
+                                                .c = arrays.c + row * kWidenedTile + column,
+                                                .c_stride = kWidenedTile});
+    }
+  }
+}
+
+template <class X>
+HWY_INLINE void widened_tile_of(const WidenedProductOn<X>& p, const WidenedTile& tile,
+                                const WidenedArrays& arrays) {
+  begin_tile(p, tile, arrays.c);
+  const std::int64_t sequence = p.sequence > 0 ? p.sequence : p.k;
+  for (std::int64_t k = 0; k < p.k;) {
+    const std::int64_t in_sequence = (p.offset + k) % sequence;
+    const std::int64_t depth = std::min({kWidenedDepth, sequence - in_sequence, p.k - k});
+    pack_lines<kRows>(p.a, tile.row, tile.rows, k, depth, arrays.a);
+    pack_lines<kColumns>(p.b, tile.column, tile.columns, k, depth, arrays.b);
+    multiply_tile(arrays, tile, depth);
+    k += depth;
+  }
+  end_tile(p, tile, arrays.c);
+}
+
+void widened_tile(AnyPrecision<WidenedProductOn> any, const WidenedTile& tile,
+                  const WidenedArrays& arrays) {
+  std::visit([&](const auto* p) HWY_ATTR { widened_tile_of(*p, tile, arrays); }, any);
+}
+
+}  // namespace snug::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace snug::cpu {
+
+HWY_EXPORT(widened_tile);
+
+namespace {
+
+// Tiles of a product: smaller ones where large ones would leave threads without work.
+std::int64_t tile_size(std::int64_t m, std::int64_t n, int threads) {
+  std::int64_t size = kWidenedTile;
+  while (size > kWidenedTile / 2 && ceil_div(m, size) * ceil_div(n, size) < 4 * threads) size /= 2;
+  return size;
+}
+
+}  // namespace
+
+std::int64_t widened_scratch_bytes(int threads) {
+  return threads * WidenedArrays::kFloats * static_cast<std::int64_t>(sizeof(float));
+}
+
+template <class X>
+void run_widened_product(const WidenedProductOn<X>& p, const Scratch& scratch) {
+  const int threads = team_size();
+  if (scratch.byte_count < widened_scratch_bytes(threads) || p.offset % kWidenedDepth != 0) {
+    throw InternalError("a widened product without its scratch, or from the midst of a block");
+  }
+  const std::int64_t size = tile_size(p.m, p.n, threads);
+  const std::int64_t across = ceil_div(p.n, size);
+  share_tasks(ceil_div(p.m, size) * across, [&](std::int64_t task) {
+    const std::int64_t row = task / across * size, column = task % across * size;
+    const WidenedArrays arrays(scratch.part(omp_get_thread_num(), threads));
+    HWY_DYNAMIC_DISPATCH(widened_tile)
+    (&p, {row, column, std::min(size, p.m - row), std::min(size, p.n - column)}, arrays);
+  });
+}
+
+template void run_widened_product(const WidenedProductOn<float>&, const Scratch&);
+template void run_widened_product(const WidenedProductOn<Bf16>&, const Scratch&);
+template void run_widened_product(const WidenedProductOn<F16>&, const Scratch&);
+
+}  // namespace snug::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,96 @@
+// `snug bench`: how fast this processor trains a config, op by op, and how near that is to what its
+// arithmetic and its memory could do.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/cli.h"
+#include "config/config.h"
+#include "device/choose.h"
+#include "train/step_profile.h"
+
+namespace snug::cli {
+namespace {
+
+constexpr double kSeconds = 2;
+
+void write_trace(const std::string& path, const train::StepProfile& profile) {
+  std::ofstream file(path);
+  file << train::trace_json(profile);
+  if (!file.flush()) {
+    throw DeviceError(fmt::format("{} cannot be written\n--profile names a file to be made", path));
+  }
+}
+
+double share(const train::OpTimes& row, const train::StepProfile& profile) {
+  return row.limit_seconds(profile.flop_rate, profile.byte_rate) / row.median_seconds;
+}
+
+void print_json(const config::Config& config, const train::StepProfile& profile) {
+  nlohmann::ordered_json json = {{"dtype", config.dtype},
+                                 {"iterations", profile.iterations},
+                                 {"median_ms", profile.median_seconds * 1e3},
+                                 {"quiet_ms", profile.quiet_seconds * 1e3},
+                                 {"product_gflops", profile.flop_rate * 1e-9},
+                                 {"memory_gbs", profile.byte_rate * 1e-9},
+                                 {"ops", nlohmann::ordered_json::array()}};
+  for (const train::OpTimes& row : profile.ops) {
+    json["ops"].push_back({{"phase", row.phase},
+                           {"op", row.op},
+                           {"calls", row.calls},
+                           {"median_ms", row.median_seconds * 1e3},
+                           {"quiet_ms", row.quiet_seconds * 1e3},
+                           {"gflops", row.flops / row.median_seconds * 1e-9},
+                           {"gbs", row.bytes / row.median_seconds * 1e-9},
+                           {"share_of_limit", share(row, profile)}});
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
+void print_table(const config::Config& config, const train::StepProfile& profile) {
+  fmt::print("{:<30} {:>6} {:>9} {:>9} {:>6} {:>8} {:>6} {:>6}\n", "", "calls", "median ms",
+             "quiet ms", "share", "GFLOP/s", "GB/s", "limit");
+  for (const train::OpTimes& row : profile.ops) {
+    fmt::print("{:<30} {:>6} {:>9.3f} {:>9.3f} {:>5.1f}% {:>8.1f} {:>6.1f} {:>5.0f}%\n",
+               row.phase + " " + row.op, row.calls, row.median_seconds * 1e3,
+               row.quiet_seconds * 1e3, 100 * row.median_seconds / profile.median_seconds,
+               row.flops / row.median_seconds * 1e-9, row.bytes / row.median_seconds * 1e-9,
+               100 * share(row, profile));
+  }
+  const double tokens = static_cast<double>(config.batch_size * config.block_size *
+                                            config.gradient_accumulation_steps);
+  fmt::print("{:<30} {:>6} {:>9.3f} {:>9.3f}   {:.0f} tok/s, {} iterations in {}\n", "iteration",
+             "", profile.median_seconds * 1e3, profile.quiet_seconds * 1e3,
+             tokens / profile.median_seconds, profile.iterations, config.dtype);
+  fmt::print(
+      "\nlimit: share of what products alone ({:.0f} GFLOP/s) or memory ({:.1f} GB/s) would allow, "
+      "both measured now;\nabove 100% the bytes came from a cache. quiet: the 10th percentile.\n",
+      profile.flop_rate * 1e-9, profile.byte_rate * 1e-9);
+}
+
+}  // namespace
+
+int bench_command(Arguments arguments) {
+  std::vector<std::string> rest(arguments.begin(), arguments.end());
+  const bool json = take_flag(rest, "--json");
+  std::string trace;
+  constexpr std::string_view kProfile = "--profile=";
+  std::erase_if(rest, [&](const std::string& argument) {
+    if (!argument.starts_with(kProfile)) return false;
+    trace = argument.substr(kProfile.size());
+    return true;
+  });
+  config::LoadedConfig config = config::load_config(config::Command::kTrain, rest);
+  device::settle_processor_dtype(config);
+  device::require_runnable(config.values);
+  for (const std::string& notice : config.notices) fmt::print(stderr, "{}\n", notice);
+  if (config.values.vocab_size == 0) config.values.vocab_size = 50304;
+  const train::StepProfile profile = train::profile_steps(config.values, kSeconds);
+  if (!trace.empty()) write_trace(trace, profile);
+  json ? print_json(config.values, profile) : print_table(config.values, profile);
+  return 0;
+}
+
+}  // namespace snug::cli

@@ -1,0 +1,172 @@
+// Errors and notices that are written below `report`, in English, and said to the reader in another
+// language: one row per line, found by its English text (decision 0025).
+#include "report/catalogue/error_texts.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace snug::report {
+namespace {
+
+// clang-format off
+constexpr Texts kLines[] = {
+// Where: before the first line.
+{"command line: {0}", "命令行：{0}", "コマンドライン：{0}", "Befehlszeile: {0}"},
+{"checkpoint: {0}", "检查点：{0}", "チェックポイント：{0}", "Checkpoint: {0}"},
+// Settings.
+{"n_embd = {0} is not divisible by n_head = {1}", "n_embd = {0} 不能被 n_head = {1} 整除", "n_embd = {0} は n_head = {1} で割り切れません", "n_embd = {0} ist nicht durch n_head = {1} teilbar"},
+{"each head needs a whole width: n_head = {0} keeps {1} wide ({2} per head), n_embd = {3} keeps {4} heads", "每个注意力头的宽度须为整数：n_head = {0} 可保持宽度 {1}（每头 {2}），n_embd = {3} 可保持 {4} 个头", "各ヘッドの幅は整数でなければなりません。n_head = {0} なら幅 {1} のまま（1 ヘッド {2}）、n_embd = {3} なら {4} ヘッドのままです", "Jeder Head braucht eine ganze Breite: n_head = {0} behält {1} Breite ({2} je Head), n_embd = {3} behält {4} Heads"},
+{"there is no setting `{0}`", "没有 `{0}` 这个设置项", "`{0}` という設定はありません", "Die Einstellung `{0}` gibt es nicht"},
+{"no setting is named", "没有写设置项的名称", "設定名がありません", "Es ist keine Einstellung genannt"},
+{"did you mean {0}?", "是否想写 {0}？", "{0} のことですか？", "Ist {0} gemeint?"},
+{"--help lists all settings", "--help 列出所有设置项", "--help で全設定を表示します", "--help zeigt alle Einstellungen"},
+{"{0} is a setting, not a config file", "{0} 是设置项，不是配置文件", "{0} は設定名で、設定ファイルではありません", "{0} ist eine Einstellung, keine Konfigurationsdatei"},
+{"write --{0}=VALUE", "请写成 --{0}=VALUE", "--{0}=VALUE と書いてください", "bitte --{0}=VALUE schreiben"},
+{"{0}: there is no such config file", "{0}：没有这个配置文件", "{0}：この設定ファイルはありません", "{0}: Diese Konfigurationsdatei gibt es nicht"},
+{"looked for {0} from the folder {1}", "在文件夹 {1} 中查找了 {0}", "フォルダ {1} から {0} を探しました", "gesucht wurde {0} im Ordner {1}"},
+{"check the path; a setting is written --key=value, such as --batch_size=12", "请检查路径；设置项写作 --key=value，例如 --batch_size=12", "パスを確認してください。設定は --batch_size=12 のように --key=value と書きます", "bitte den Pfad prüfen; Einstellungen schreibt man --key=value, etwa --batch_size=12"},
+{"{0}: is a folder, not a config file", "{0}：是文件夹，不是配置文件", "{0}：フォルダで、設定ファイルではありません", "{0}: ist ein Ordner, keine Konfigurationsdatei"},
+{"name a file in it, such as {0}", "请指定其中的文件，例如 {0}", "中のファイルを指定してください（例：{0}）", "bitte eine Datei darin nennen, etwa {0}"},
+{"{0}: is not text", "{0}：不是文本文件", "{0}：テキストではありません", "{0}: ist kein Text"},
+{"a config is a short Python file in UTF-8", "配置文件是 UTF-8 编码的简短 Python 文件", "設定ファイルは UTF-8 の短い Python ファイルです", "eine Konfiguration ist eine kurze Python-Datei in UTF-8"},
+{"{0} = {1} is not allowed", "不允许 {0} = {1}", "{0} = {1} は使えません", "{0} = {1} ist nicht erlaubt"},
+{"{0} takes {1}", "{0} 可取 {1}", "{0} に使えるのは {1} です", "{0} nimmt {1}"},
+{"`{0}` has no value yet", "`{0}` 尚未赋值", "`{0}` にはまだ値がありません", "`{0}` hat noch keinen Wert"},
+{"a name is set on a line above, or is a setting", "名称须在前面的行中赋值，或者是设置项", "名前は前の行で設定するか、設定名でなければなりません", "ein Name wird in einer Zeile darüber gesetzt oder ist eine Einstellung"},
+{"{0} is not a setting, and nothing reads it", "{0} 不是设置项，也没有被使用", "{0} は設定ではなく、どこからも参照されません", "{0} ist keine Einstellung und wird nirgends gelesen"},
+{"checkpoint_blocks = {0} contradicts grad_checkpoint = True", "checkpoint_blocks = {0} 与 grad_checkpoint = True 矛盾", "checkpoint_blocks = {0} は grad_checkpoint = True と矛盾します", "checkpoint_blocks = {0} widerspricht grad_checkpoint = True"},
+{"grad_checkpoint recomputes all {0} blocks: keep one of the two", "grad_checkpoint 会重计算全部 {0} 层：两者只留一个", "grad_checkpoint は全 {0} 層を再計算します。どちらか一方だけにしてください", "grad_checkpoint berechnet alle {0} Blöcke neu: bitte nur eines von beiden"},
+{"checkpoint_blocks = {0} is more than n_layer = {1}", "checkpoint_blocks = {0} 大于 n_layer = {1}", "checkpoint_blocks = {0} は n_layer = {1} を超えています", "checkpoint_blocks = {0} ist mehr als n_layer = {1}"},
+{"the model has {0} blocks to recompute: at most {1}", "模型只有 {0} 层可重计算：最多 {1}", "モデルの再計算できる層は {0} 層です：最大 {1}", "das Modell hat {0} Blöcke zum Neuberechnen: höchstens {1}"},
+{"eval_block_size = {0} is longer than block_size = {1}", "eval_block_size = {0} 大于 block_size = {1}", "eval_block_size = {0} は block_size = {1} より長いです", "eval_block_size = {0} ist länger als block_size = {1}"},
+{"the model has {0} positions: evaluate with at most {1}", "模型有 {0} 个位置：评估长度最多 {1}", "モデルの位置数は {0} です：評価は最大 {1}", "das Modell hat {0} Positionen: höchstens mit {1} auswerten"},
+{"effective_batch = {0} cannot be split into micro-batches of batch_size = {1}", "effective_batch = {0} 不能按 batch_size = {1} 均分成微批次", "effective_batch = {0} は batch_size = {1} のマイクロバッチに分けられません", "effective_batch = {0} lässt sich nicht in Mikro-Batches mit batch_size = {1} teilen"},
+{"batch_size = {0} divides it; effective_batch = {1} would be {2} micro-batches", "batch_size = {0} 可以整除；effective_batch = {1} 则为 {2} 个微批次", "batch_size = {0} なら割り切れます。effective_batch = {1} なら {2} マイクロバッチです", "batch_size = {0} teilt es; effective_batch = {1} wären {2} Mikro-Batches"},
+{"batch_size = {0} times block_size = {1} is {2} tokens at once", "batch_size = {0} 乘 block_size = {1} 一次共 {2} 个 token", "batch_size = {0} と block_size = {1} では一度に {2} トークンになります", "batch_size = {0} mal block_size = {1} sind {2} Token auf einmal"},
+{"at most {0} go together: a smaller batch with more accumulation trains the same", "一次最多 {0} 个：减小批次并增加累积，训练结果相同", "一度に扱えるのは {0} までです。バッチを小さくして累積を増やせば学習は同じです", "höchstens {0} gehen zusammen: ein kleinerer Batch mit mehr Akkumulation trainiert dasselbe"},
+{"lr_decay_iters = {0} leaves no decay after warmup_iters = {1}", "lr_decay_iters = {0} 在 warmup_iters = {1} 之后没有衰减空间", "lr_decay_iters = {0} では warmup_iters = {1} の後に減衰する余地がありません", "lr_decay_iters = {0} lässt nach warmup_iters = {1} keinen Abfall übrig"},
+{"nanoGPT divides by zero there: raise lr_decay_iters, or set decay_lr = False", "nanoGPT 在这里会除以零：请增大 lr_decay_iters，或设 decay_lr = False", "nanoGPT ではゼロ除算になります。lr_decay_iters を増やすか decay_lr = False にしてください", "nanoGPT teilt hier durch null: lr_decay_iters erhöhen oder decay_lr = False setzen"},
+{"block_size = {0} is longer than the {1} positions of {2}", "block_size = {0} 超过 {2} 的 {1} 个位置", "block_size = {0} は {2} の {1} 位置より長いです", "block_size = {0} ist länger als die {1} Positionen von {2}"},
+{"set block_size to {0} or less", "请把 block_size 设为 {0} 或更小", "block_size を {0} 以下にしてください", "block_size auf {0} oder weniger setzen"},
+{"{0} = '{1}' is not an amount of memory", "{0} = '{1}' 不是内存大小", "{0} = '{1}' はメモリ量ではありません", "{0} = '{1}' ist keine Speichermenge"},
+{"write 512MiB or 10%", "请写 512MiB 或 10%", "512MiB や 10% のように書いてください", "bitte 512MiB oder 10% schreiben"},
+{"write a size such as 12GiB or 800MiB, a share such as 80%, or auto", "请写大小（如 12GiB、800MiB）、比例（如 80%）或 auto", "12GiB や 800MiB のような量、80% のような割合、または auto を書いてください", "bitte eine Größe wie 12GiB oder 800MiB, einen Anteil wie 80% oder auto schreiben"},
+{"write a share such as 10%, or a size such as 512MiB", "请写比例（如 10%）或大小（如 512MiB）", "10% のような割合か、512MiB のような量を書いてください", "bitte einen Anteil wie 10% oder eine Größe wie 512MiB schreiben"},
+{"headroom = {0} is more than the {1} that may be used", "headroom = {0} 超过可用的 {1}", "headroom = {0} は使える {1} を超えています", "headroom = {0} ist mehr als die {1}, die nutzbar sind"},
+{"write a share such as 10%", "请写比例，如 10%", "10% のような割合を書いてください", "bitte einen Anteil wie 10% schreiben"},
+// Cards and devices.
+{"there is no card '{0}' in the list", "列表中没有显卡 '{0}'", "GPU '{0}' は一覧にありません", "Die Karte '{0}' ist nicht in der Liste"},
+{"`snug cards` lists all; --card=12GiB plans for any other with that much memory", "`snug cards` 列出全部；其他显卡可用 --card=12GiB 按显存大小规划", "`snug cards` で一覧を表示します。ほかの GPU は --card=12GiB のようにメモリ量で計画できます", "`snug cards` zeigt alle; --card=12GiB plant für jede andere mit so viel Speicher"},
+{"'{0}' is more than one card", "'{0}' 对应多种显卡", "'{0}' に当てはまる GPU が複数あります", "'{0}' ist mehr als eine Karte"},
+{"write {0} or {1}", "请写 {0} 或 {1}", "{0} か {1} と書いてください", "bitte {0} oder {1} schreiben"},
+{"card = '{0}' contradicts device = 'cpu'", "card='{0}' 与 device='cpu' 矛盾", "card='{0}' は device='cpu' と矛盾します", "card='{0}' widerspricht device='cpu'"},
+{"leave one of the two out", "请去掉其中一个", "どちらか一方を外してください", "bitte eines von beiden weglassen"},
+{"card = '{0}' cannot be trained on: it names a card to plan for", "不能在 card='{0}' 上训练：它只指定用于规划的显卡", "card='{0}' では学習できません。計画用の GPU を指すだけです", "Auf card='{0}' kann nicht trainiert werden: Es nennt eine Karte zum Planen"},
+{"`snug plan` plans for it; to train leave --card out", "`snug plan` 可为它做规划；要训练请去掉 --card", "`snug plan` で計画はできます。学習するには --card を外してください", "`snug plan` plant dafür; zum Trainieren --card weglassen"},
+{"`snug plan` plans for it; to train leave --card out, or add --device=emulated to look at it run", "`snug plan` 可为它做规划；要训练请去掉 --card，或加上 --device=emulated 观看模拟运行", "`snug plan` で計画はできます。学習するには --card を外すか、--device=emulated でエミュレートしてください", "`snug plan` plant dafür; zum Trainieren --card weglassen oder mit --device=emulated beim Emulieren zusehen"},
+{"device = '{0}' cannot be used: this build has no CUDA backend", "不能使用 device='{0}'：当前构建不含 CUDA 后端", "device='{0}' は使えません。このビルドに CUDA バックエンドはありません", "device='{0}' ist nicht nutzbar: Dieser Build hat kein CUDA-Backend"},
+{"./scripts/build cuda makes one that has; train on the processor with --device=cpu; `snug plan` needs no device", "./scripts/build cuda 可构建带 CUDA 的版本；在处理器上训练请用 --device=cpu；`snug plan` 不需要设备", "./scripts/build cuda で CUDA 付きのビルドを作れます。CPU では --device=cpu で学習できます。`snug plan` にデバイスは不要です", "./scripts/build cuda baut einen mit CUDA; auf dem Prozessor mit --device=cpu trainieren; `snug plan` braucht kein Gerät"},
+// Data.
+{"{0} is missing: {1}", "缺少 {0}：{1}", "{0} がありません：{1}", "{0} fehlt: {1}"},
+{"datasets under {0}: {1}", "{0} 下的数据集：{1}", "{0} にあるデータセット：{1}", "Datensätze in {0}: {1}"},
+{"the folder {0} is there, without it", "文件夹 {0} 存在，但没有该文件", "フォルダ {0} はありますが、ファイルがありません", "der Ordner {0} ist da, aber ohne sie"},
+{"there is no folder {0}", "没有文件夹 {0}", "フォルダ {0} がありません", "den Ordner {0} gibt es nicht"},
+{"use one of those, or make this one from your text: {0}", "请使用其中之一，或从您的文本生成：{0}", "そのどれかを使うか、テキストから作ってください：{0}", "einen davon verwenden oder diesen aus eigenem Text erzeugen: {0}"},
+{"the text is there, make the data set from it: {0}", "文本已在，请由它生成数据集：{0}", "テキストはあります。そこからデータセットを作ってください：{0}", "der Text ist da, daraus den Datensatz erzeugen: {0}"},
+{"{0} is empty", "{0} 是空的", "{0} は空です", "{0} ist leer"},
+{"make it again with `snug prepare`", "请用 `snug prepare` 重新生成", "`snug prepare` で作り直してください", "bitte mit `snug prepare` neu erzeugen"},
+{"give a file with text in it", "请提供有文本内容的文件", "テキストの入ったファイルを指定してください", "bitte eine Datei mit Text angeben"},
+{"{0} holds {1} bytes, an odd number, but tokens take 2 bytes each", "{0} 有 {1} 字节，是奇数，但每个 token 占 2 字节", "{0} は {1} バイトで奇数ですが、トークンは 2 バイトずつです", "{0} hat {1} Bytes, eine ungerade Zahl, aber Token belegen je 2 Bytes"},
+{"it is cut off or not a token file; make it again with `snug prepare`", "文件被截断或不是 token 文件；请用 `snug prepare` 重新生成", "途中で切れているかトークンファイルではありません。`snug prepare` で作り直してください", "sie ist abgeschnitten oder keine Token-Datei; bitte mit `snug prepare` neu erzeugen"},
+{"{0} is too short for block_size = {1}", "{0} 太短，不够 block_size = {1}", "{0} は block_size = {1} に対して短すぎます", "{0} ist zu kurz für block_size = {1}"},
+{"wanted more than {0} tokens, found {1}", "需要多于 {0} 个 token，实际 {1}", "{0} より多いトークンが必要ですが、{1} しかありません", "gebraucht werden mehr als {0} Token, gefunden {1}"},
+{"prepare more text, or set block_size to {0} or less", "请准备更多文本，或把 block_size 设为 {0} 或更小", "テキストを増やすか、block_size を {0} 以下にしてください", "mehr Text vorbereiten oder block_size auf {0} oder weniger setzen"},
+{"token {0} at position {1} of {2} is outside the vocabulary of {3}", "{2} 第 {1} 位的 token {0} 超出大小为 {3} 的词表", "{2} の位置 {1} のトークン {0} は大きさ {3} の語彙の外です", "Token {0} an Position {1} von {2} liegt außerhalb des Vokabulars von {3}"},
+{"wanted ids from 0 to {0}", "id 应为 0 到 {0}", "ID は 0 から {0} でなければなりません", "erlaubt sind IDs von 0 bis {0}"},
+{"make the dataset again with `snug prepare`, or put the meta.pkl that belongs to it beside it", "请用 `snug prepare` 重新生成数据集，或放入配套的 meta.pkl", "`snug prepare` でデータセットを作り直すか、対応する meta.pkl を置いてください", "den Datensatz mit `snug prepare` neu erzeugen oder die zugehörige meta.pkl danebenlegen"},
+{"{0} is not UTF-8 text: byte 0x{1} at offset {2}", "{0} 不是 UTF-8 文本：偏移 {2} 处的字节为 0x{1}", "{0} は UTF-8 テキストではありません：オフセット {2} のバイトは 0x{1}", "{0} ist kein UTF-8-Text: Byte 0x{1} an Stelle {2}"},
+{"save it as UTF-8, for example with `iconv -t utf-8`", "请另存为 UTF-8，例如用 `iconv -t utf-8`", "`iconv -t utf-8` などで UTF-8 として保存してください", "bitte als UTF-8 speichern, etwa mit `iconv -t utf-8`"},
+{"nothing to resume from: {0} holds no checkpoint", "无法恢复：{0} 中没有检查点", "再開できません：{0} にチェックポイントがありません", "Nichts zum Fortsetzen: {0} enthält keinen Checkpoint"},
+{"check --out_dir, or start anew with --init_from=scratch", "请检查 --out_dir，或用 --init_from=scratch 重新开始", "--out_dir を確認するか、--init_from=scratch で最初から始めてください", "bitte --out_dir prüfen oder mit --init_from=scratch neu beginnen"},
+{"GPT-2's, as {0} has no meta.pkl", "GPT-2 的词表，因为 {0} 中没有 meta.pkl", "{0} に meta.pkl がないため GPT-2 の語彙", "das von GPT-2, da {0} keine meta.pkl hat"},
+{"no such file", "没有这个文件", "ファイルがありません", "keine solche Datei"},
+// Commands.
+{"there is no command '{0}'", "没有命令 '{0}'", "コマンド '{0}' はありません", "Den Befehl '{0}' gibt es nicht"},
+{"`snug --help` lists the commands", "`snug --help` 列出所有命令", "`snug --help` でコマンド一覧を表示します", "`snug --help` zeigt die Befehle"},
+// Notices of plans.
+{"no card is named: planned for a {0}; --card=NAME plans for yours, `snug cards` lists them", "没有指定显卡：按 {0} 规划；用 --card=NAME 指定，`snug cards` 列出全部", "GPU の指定がないため {0} で計画しました。--card=NAME で指定でき、`snug cards` で一覧を表示します", "keine Karte genannt: geplant für eine {0}; --card=NAME plant für eine andere, `snug cards` zeigt alle"},
+{"of this card only the memory is known: times, CUDA's context and what the driver keeps are those of a GeForce RTX 3060", "这张卡只知道显存大小：耗时、CUDA 上下文和驱动占用按 GeForce RTX 3060 计", "この GPU はメモリ量しか分からないため、時間、CUDA コンテキスト、ドライバの使用量は GeForce RTX 3060 の値です", "von dieser Karte ist nur der Speicher bekannt: Zeiten, CUDA-Kontext und Treiberanteil sind die einer GeForce RTX 3060"},
+{"{0} has no bfloat16: planned with float16, which takes the same bytes and needs loss scaling", "{0} 不支持 bfloat16：按 float16 规划，字节数相同，但需要损失缩放", "{0} に bfloat16 はないため float16 で計画しました。バイト数は同じで、損失スケーリングが必要です", "{0} hat kein bfloat16: geplant mit float16, das gleich viele Bytes braucht, aber Loss-Scaling"},
+{"{0} has no fast 16-bit arithmetic: planned with float32; --dtype=float16 saves memory, not time", "{0} 没有快速的 16 位运算：按 float32 规划；--dtype=float16 省显存但不省时间", "{0} には高速な 16 ビット演算がないため float32 で計画しました。--dtype=float16 はメモリを減らしますが速くはなりません", "{0} hat keine schnelle 16-Bit-Arithmetik: geplant mit float32; --dtype=float16 spart Speicher, aber keine Zeit"},
+{"{0} has no fast 16-bit arithmetic: {1} saves memory, not time", "{0} 没有快速的 16 位运算：{1} 省显存但不省时间", "{0} には高速な 16 ビット演算がありません。{1} はメモリを減らしますが速くはなりません", "{0} hat keine schnelle 16-Bit-Arithmetik: {1} spart Speicher, aber keine Zeit"},
+{"planned for a larger machine: of this one's memory {0} is available now", "按更大的机器规划：本机目前可用内存 {0}", "より大きいマシン向けの計画です。このマシンで今使えるのは {0} です", "geplant für einen größeren Rechner: hier sind jetzt {0} verfügbar"},
+};
+// clang-format on
+
+// What stands in the placeholders of `pattern` in `line`; nothing: another line. Placeholders stand
+// in their order, and each holds as little as can be.
+std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view line) {
+  std::vector<std::string> values;
+  while (true) {
+    const std::size_t open = pattern.find('{');
+    const std::string_view literal = pattern.substr(0, open);
+    if (!line.starts_with(literal)) return std::nullopt;
+    line.remove_prefix(literal.size());
+    if (open == std::string_view::npos) {
+      return line.empty() ? std::optional(values) : std::nullopt;
+    }
+    pattern.remove_prefix(open + 3);
+    const std::string_view next = pattern.substr(0, pattern.find('{'));
+    const std::size_t end = next.empty()                    ? line.size()
+                            : next.size() == pattern.size() ? line.rfind(next)
+                                                            : line.find(next);
+    if (end == std::string_view::npos || end == 0) return std::nullopt;
+    values.emplace_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+}
+
+std::optional<std::string> translated_line(Language language, std::string_view line) {
+  for (const Texts& texts : kLines) {
+    auto values = match(texts[0], line);
+    if (!values) continue;
+    // What follows "command line: ", and what a sentence gives as the reason, may be known too.
+    for (std::string& value : *values) {
+      if (const auto inner = translated_line(language, value)) value = *inner;
+    }
+    return text_in(language, texts, std::span<const std::string>(*values));
+  }
+  return std::nullopt;
+}
+
+// "config/mine.py:7: " before the words.
+std::size_t place_length(std::string_view line) {
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return 0;
+  std::size_t at = colon + 1;
+  while (at < line.size() && line[at] >= '0' && line[at] <= '9') ++at;
+  return at > colon + 1 && line.substr(at).starts_with(": ") ? at + 2 : 0;
+}
+
+}  // namespace
+
+std::string translated(Language language, const std::string& message) {
+  if (language == Language::kEnglish) return message;
+  std::string text;
+  for (std::size_t at = 0; at <= message.size();) {
+    const std::size_t end = std::min(message.find('\n', at), message.size());
+    const std::string line = message.substr(at, end - at);
+    const std::size_t place = place_length(line);
+    const auto words = translated_line(language, std::string_view(line).substr(place));
+    text += words ? line.substr(0, place) + *words : line;
+    if (end < message.size()) text += '\n';
+    at = end + 1;
+  }
+  return text;
+}
+
+std::span<const Texts> error_line_table() { return kLines; }
+
+}  // namespace snug::report

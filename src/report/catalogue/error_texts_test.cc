@@ -1,0 +1,86 @@
+#include "report/catalogue/error_texts.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "config/config.h"
+#include "fit/budget.h"
+#include "fit/cards.h"
+#include "report/doctor/english_for_test.h"
+
+namespace snug::report {
+namespace {
+
+template <typename Act>
+std::string error_of(const Act& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string config_error(std::vector<std::string> arguments) {
+  return error_of([&] { config::load_config(config::Command::kPlan, arguments); });
+}
+
+// Every error that most people meet, as it is thrown: a line that lost its row is named here.
+TEST(ErrorTexts, LinesOfErrorsHaveRows) {
+  const std::string errors[] = {
+      config_error({"--n_embd=512", "--n_head=12"}),
+      config_error({"--btach_size=3"}),
+      config_error({"batch_size"}),
+      config_error({"config/none.py"}),
+      config_error({"--checkpoint_blocks=99"}),
+      config_error({"--eval_block_size=4096"}),
+      config_error({"--effective_batch=13", "--batch_size=4"}),
+      config_error({"--memory_budget=lots"}),
+      config_error({"--headroom=lots"}),
+      error_of([] { fit::card_named("rtx3061"); }),
+      error_of([] { fit::card_named("a100"); }),
+      error_of([] { fit::card_budget(fit::card_named("rtx3060"), "auto", "20GiB"); }),
+  };
+  for (const std::string& error : errors) {
+    ASSERT_FALSE(error.empty());
+    for (const Language language : {Language::kChinese, Language::kJapanese, Language::kGerman}) {
+      const std::string text = translated(language, error);
+      EXPECT_NE(text, error);
+      EXPECT_FALSE(has_english(text)) << text;
+    }
+    EXPECT_EQ(translated(Language::kEnglish, error), error);
+  }
+}
+
+TEST(ErrorTexts, PlacesSourcesAndNamesStay) {
+  const std::string error =
+      "config/mine.py:7: n_embd = 512 is not divisible by n_head = 12\n"
+      "    n_embd  = 512     # safer\n              ^^^\n"
+      "each head needs a whole width: n_head = 8 keeps 512 wide (64 per head), n_embd = 516 keeps "
+      "12 heads";
+  EXPECT_EQ(translated(Language::kGerman, error),
+            "config/mine.py:7: n_embd = 512 ist nicht durch n_head = 12 teilbar\n"
+            "    n_embd  = 512     # safer\n              ^^^\n"
+            "Jeder Head braucht eine ganze Breite: n_head = 8 behält 512 Breite (64 je Head), "
+            "n_embd = 516 behält 12 Heads");
+}
+
+TEST(ErrorTexts, WhatIsNotKnownStaysAsItIs) {
+  for (const char* text : {"", "\n", "something else", "{0}", "a\n\nb\n"}) {
+    EXPECT_EQ(translated(Language::kJapanese, text), text);
+  }
+}
+
+TEST(ErrorTexts, PlaceholdersStandInTheirOrderInEnglish) {
+  for (const Texts& texts : error_line_table()) {
+    const std::string_view english = texts[0];
+    char next = '0';
+    for (std::size_t at = english.find('{'); at != std::string_view::npos;
+         at = english.find('{', at + 1)) {
+      EXPECT_EQ(english[at + 1], next++) << english;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace snug::report

@@ -1,0 +1,21 @@
+// Amounts as a reader's language writes them: German has a decimal comma and points for thousands.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "report/catalogue/messages.h"
+
+namespace snug::report {
+
+// A number, or an amount with its unit, that was written in English: "1,234.5 MiB".
+std::string number_in(Language language, std::string text);
+
+// The same, and other texts stay: only what ends in a unit of bytes or % is an amount.
+std::string amount_in(Language language, std::string text);
+
+std::string bytes_in(Language language, std::int64_t bytes);       // "1.96 GiB", "1,96 GiB"
+std::string thousands_in(Language language, std::int64_t number);  // "1,234,567", "1.234.567"
+std::string gib_in(Language language, std::int64_t bytes);         // "1.96": no unit
+
+}  // namespace snug::report

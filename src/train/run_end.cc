@@ -1,0 +1,34 @@
+#include "train/run_end.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/bytes.h"
+#include "console/console.h"
+
+namespace snug::train {
+
+std::vector<std::string> end_lines(const RunEnd& end) {
+  std::vector<std::string> lines;
+  std::string line = fmt::format("{} iterations in {}", with_thousands(end.iterations),
+                                 console::format_duration(end.seconds));
+  if (std::isfinite(end.last_loss)) line += fmt::format("; last loss {:.4f}", end.last_loss);
+  if (std::isfinite(end.best_val_loss)) {
+    line += fmt::format("; best val loss {:.4f}", end.best_val_loss);
+  }
+  lines.push_back(line);
+  if (end.saved_iteration >= 0 && end.saved_iteration < end.iteration) {
+    lines.push_back(fmt::format(
+        "the last {} iterations are not saved: always_save_checkpoint is off, and the checkpoint "
+        "of iteration {} is the best",
+        end.iteration - end.saved_iteration, end.saved_iteration));
+  }
+  if (!end.folder.empty()) {
+    lines.push_back(fmt::format("checkpoint {}; let it write: snug sample --out_dir={}", end.folder,
+                                end.out_dir));
+  }
+  return lines;
+}
+
+}  // namespace snug::train

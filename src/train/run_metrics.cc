@@ -1,0 +1,32 @@
+#include "train/run_metrics.h"
+
+#include <filesystem>
+
+namespace snug::train {
+
+RunMetrics::RunMetrics(const std::string& out_dir, std::int64_t first_iteration,
+                       std::optional<double> entropy_floor)
+    : file_(out_dir, first_iteration),
+      events_(std::filesystem::path(out_dir) / metrics::kEventFolder, first_iteration),
+      entropy_floor_(entropy_floor) {}
+
+void RunMetrics::add(const MetricsFile::Iteration& entry, const Machine& machine) {
+  file_.add(entry);
+  events_.add(entry.iteration,
+              {{"loss/batch", entry.loss},
+               {"learning_rate", entry.learning_rate},
+               {"gradient_norm", entry.gradient_norm},
+               {"speed/tokens_per_second", entry.tokens_per_second},
+               {"speed/milliseconds", entry.milliseconds},
+               {"memory/resident_GiB", static_cast<double>(machine.resident_bytes) / 0x1p30}});
+  if (machine.mfu_percent >= 0) {
+    events_.add(entry.iteration, {{"speed/mfu_percent", machine.mfu_percent}});
+  }
+}
+
+void RunMetrics::add_evaluation(std::int64_t iteration, double train_loss, double val_loss) {
+  file_.add_evaluation(iteration, train_loss, val_loss, entropy_floor_);
+  events_.add(iteration, {{"loss/train", train_loss}, {"loss/val", val_loss}});
+}
+
+}  // namespace snug::train

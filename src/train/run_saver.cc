@@ -1,0 +1,46 @@
+#include "train/run_saver.h"
+
+#include <fmt/format.h>
+
+namespace snug::train {
+
+RunSaver::RunSaver(const StartedRun& run, std::optional<RunMetrics>& metrics,
+                   console::Console& console)
+    : run_(run),
+      metrics_(metrics),
+      console_(console),
+      saved_iteration_(run.resume ? run.state.iteration : -1) {}
+
+void RunSaver::save(const checkpoint::TrainingState& state, bool is_best) {
+  const std::string& out_dir = run_.config.values.out_dir;
+  console_.line(fmt::format("saving checkpoint to {}", out_dir));
+  last_try_ = std::chrono::steady_clock::now();
+  if (const auto moved = run_.store->reclaim()) {
+    console_.warn(*moved);
+    metrics_.emplace(out_dir, state.iteration, run_.entropy_floor);
+  }
+  if (metrics_) metrics_->sync();
+  const checkpoint::Saved saved = run_.engine->save(*run_.store, state, is_best);
+  for (const std::string& warning : saved.warnings) console_.warn(warning);
+  saved_iteration_ = state.iteration;
+  folder_ = saved.folder;
+  failure_count_ = 0;
+}
+
+bool RunSaver::try_save(const checkpoint::TrainingState& state, bool is_best) {
+  try {
+    save(state, is_best);
+    return true;
+  } catch (const checkpoint::SaveFailed& error) {
+    if (++failure_count_ >= kMostFailures) throw;
+    console_.warn(fmt::format("warning: {}\nthe run goes on and tries again in {} seconds",
+                              error.what(), kRetryInterval.count()));
+    return false;
+  }
+}
+
+bool RunSaver::retry_due() const {
+  return failure_count_ > 0 && std::chrono::steady_clock::now() - last_try_ >= kRetryInterval;
+}
+
+}  // namespace snug::train

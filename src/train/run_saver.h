@@ -1,0 +1,47 @@
+// When a run's checkpoints are written, and what a failure to write one means: the weights are in
+// memory and the run is healthy, so that it goes on and tries again. It ends only when it is over,
+// or after so many tries that nobody is going to make room.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "console/console.h"
+#include "train/run_metrics.h"
+#include "train/start.h"
+
+namespace snug::train {
+
+class RunSaver {
+ public:
+  static constexpr int kMostFailures = 30;  // in a row; half an hour and more
+  static constexpr std::chrono::seconds kRetryInterval{60};
+
+  // Both must outlive it. `metrics` becomes a new file when out_dir was moved away.
+  RunSaver(const StartedRun& run, std::optional<RunMetrics>& metrics, console::Console& console);
+
+  // True when the state is saved. False when that failed, which the console tells; from the
+  // kMostFailures-th failure on it throws SaveFailed.
+  bool try_save(const checkpoint::TrainingState& state, bool is_best);
+  // Throws SaveFailed at once.
+  void save(const checkpoint::TrainingState& state, bool is_best);
+  // The last try failed, and it is time for the next.
+  bool retry_due() const;
+
+  // Of the newest checkpoint that this run saved or started from; -1: there is none.
+  std::int64_t saved_iteration() const { return saved_iteration_; }
+  const std::string& folder() const { return folder_; }  // of what this run saved last, or ""
+
+ private:
+  const StartedRun& run_;
+  std::optional<RunMetrics>& metrics_;
+  console::Console& console_;
+  std::int64_t saved_iteration_;
+  std::string folder_;
+  int failure_count_ = 0;
+  std::chrono::steady_clock::time_point last_try_{};
+};
+
+}  // namespace snug::train

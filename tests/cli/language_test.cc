@@ -1,0 +1,64 @@
+// Reports and errors in the reader's language, as the locale or --lang has it.
+#include "cli/fit_testing.h"
+#include "report/doctor/columns.h"
+
+namespace snug {
+namespace {
+
+class CliLanguage : public CliFitTest {};
+
+TEST_F(CliLanguage, APlanIsReadInFourLanguages) {
+  const struct {
+    const char* code;
+    const char* fits;
+    const char* weights;
+  } expected[] = {{"en", "Fits.", "weights"},
+                  {"zh", "放得下。", "权重"},
+                  {"ja", "収まります。", "重み"},
+                  {"de", "Passt.", "Gewichte"}};
+  for (const auto& [code, fits, weights] : expected) {
+    const std::string text = plan_text(on_card({std::string("--lang=") + code}));
+    expect_holds(text, {fits, weights, "GeForce RTX 3060"});
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(report::columns_of(line), 100u) << line;
+    }
+  }
+}
+
+TEST_F(CliLanguage, GermanHasADecimalComma) {
+  const std::string text = plan_text(on_card({"--lang=de"}));
+  EXPECT_EQ(lines_like(text, ".*[0-9],[0-9][0-9] GiB.*").empty(), false) << text;
+  EXPECT_EQ(lines_like(text, ".*[0-9]\\.[0-9][0-9] [GMK]iB.*").size(), 0u) << text;
+}
+
+TEST_F(CliLanguage, ErrorsFollowTheOptionAndJsonDoesNot) {
+  expect_error(run(Words{"plan"} + on_card({"--lang=de", "--card=rtx3061"})), 2,
+               {"Die Karte 'rtx3061' ist nicht in der Liste", "Ist rtx3060 gemeint?"});
+  expect_error(run(Words{"plan"} + on_card({"--lang=xx"})), 2, {"lang", "xx"});
+  Json german = plan(on_card({"--lang=de"})), english = plan(on_card({"--lang=en"}));
+  german.at("config").erase("lang");
+  english.at("config").erase("lang");
+  EXPECT_EQ(german, english);
+}
+
+TEST_F(CliLanguage, ThePageIsInTheLanguageToo) {
+  for (const auto& [code, words] : {std::pair{"de", "Speicherplan"}, {"ja", "メモリ計画"}}) {
+    ASSERT_EQ(
+        run(Words{"plan", "--html=plan.html"} + on_card({std::string("--lang=") + code})).exit_code,
+        0);
+    const std::string tag = std::string("<html lang=\"") + code;
+    expect_holds(read("plan.html"), {words, tag.c_str()});
+    expect_holds(read("plan.html"), {"\"may_be_used\":\"", "{0}"});  // filled by the script
+  }
+}
+
+TEST_F(CliLanguage, TheManPageHasEveryCommand) {
+  const ProgramResult man = run({"--man"});
+  EXPECT_EQ(man.exit_code, 0) << man.err;
+  expect_holds(man.out, {".TH SNUG 1", ".SH \"SNUG TRAIN\"", ".SH \"SNUG DOCTOR\"", "\\-\\-card"});
+  expect_holds(run({"--version"}).out, {"snug ", "trains on", "cpu"});
+}
+
+}  // namespace
+}  // namespace snug

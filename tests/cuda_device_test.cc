@@ -1,0 +1,251 @@
+// Whole training runs on the fake card: what they compute is what the CPU computes, what they take
+// is what was planned, and trouble ends them by name.
+#include "device/cuda_device.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "emulator/card.h"
+#include "emulator/faults.h"
+#include "engine_testing.h"
+#include "gpt2/spec.h"
+#include "train/generate.h"
+
+namespace snug {
+namespace {
+
+config::Config on_card(config::Config config) {
+  config.device = "emulated";
+  config.card = "rtx3060";
+  return config;
+}
+
+// A run on the card that is in the machine.
+class CardRun : public train::RandomRun {
+ public:
+  explicit CardRun(const config::Config& config)
+      : train::RandomRun(config, std::make_unique<device::CudaDevice>(config), 5000, nullptr) {}
+
+  // Every byte of the weights and of the optimizer.
+  std::string bytes() {
+    std::string all;
+    const train::CheckpointList list(plan().program);
+    backend::run_transfer(engine().executor(), plan().program.phase(program::PhaseKind::kSave),
+                          [&](TensorBytes& bytes) {
+                            for (const auto& tensors : {list.weights(), list.optimizer()}) {
+                              for (const checkpoint::NamedTensor& tensor : tensors)
+                                append(tensor, bytes, all);
+                            }
+                          });
+    return all;
+  }
+
+ private:
+  static void append(const checkpoint::NamedTensor& tensor, TensorBytes& bytes, std::string& all) {
+    for_each_piece(tensor.byte_count(), [&](std::int64_t at, std::int64_t count) {
+      const std::span<const std::byte> piece = bytes.get(tensor.id, at, count);
+      all.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    });
+  }
+};
+
+struct Trained {
+  std::vector<double> losses, norms;
+  std::string bytes;
+};
+
+template <class Run>
+Trained train(Run& run, std::int64_t first, std::int64_t end) {
+  Trained trained;
+  for (std::int64_t iteration = first; iteration < end; ++iteration) {
+    trained.losses.push_back(*run.engine().evaluate(train::Split::kVal, iteration));
+    const train::StepResult step = run.engine().step(iteration);
+    EXPECT_TRUE(step.updated);
+    trained.losses.push_back(step.loss);
+    trained.norms.push_back(step.gradient_norm);
+  }
+  trained.bytes = run.bytes();
+  return trained;
+}
+
+std::vector<float> floats_of(const std::string& bytes) {
+  std::vector<float> floats(bytes.size() / sizeof(float));
+  std::memcpy(floats.data(), bytes.data(), bytes.size());
+  return floats;
+}
+
+double largest_difference(const std::string& a, const std::string& b) {
+  const std::vector<float> x = floats_of(a), y = floats_of(b);
+  EXPECT_EQ(x.size(), y.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(x[i]) - y[i]));
+  }
+  return largest;
+}
+
+config::Config float_config() {
+  config::Config config = small_config();
+  config.batch_size = config.eval_batch_size = 4;
+  config.gradient_accumulation_steps = 2;
+  config.learning_rate = 1e-3;
+  return config;
+}
+
+// The same batches and masks; sums in another order. Losses are of order 4: a float's last place is
+// 5e-7 there. AdamW's step is at most the learning rate: where a gradient is near zero its sign may
+// differ, which moves a weight by twice the rate at most; elsewhere far less.
+TEST(CudaDevice, TrainsInFloat32AsTheCpuDoes) {
+  const config::Config config = float_config();
+  SmallRun here(config, TestDevice::kCpu);
+  CardRun card(on_card(config));
+  constexpr int kIterations = 4;
+  const Trained expected = train(here, 0, kIterations), found = train(card, 0, kIterations);
+  for (std::size_t i = 0; i < expected.losses.size(); ++i) {
+    EXPECT_NEAR(found.losses[i], expected.losses[i], 2e-5) << i;
+  }
+  for (std::size_t i = 0; i < expected.norms.size(); ++i) {
+    EXPECT_NEAR(found.norms[i], expected.norms[i], 1e-4 * expected.norms[i]) << i;
+  }
+  EXPECT_LE(largest_difference(found.bytes, expected.bytes),
+            2 * kIterations * config.learning_rate);
+  EXPECT_TRUE(emulator::take_faults().empty());
+}
+
+// What a setting saves costs nothing of the result: the same bits.
+TEST(CudaDevice, MemorySettingsChangeNoBit) {
+  const config::Config config = on_card(float_config());
+  CardRun plain(config);
+  const Trained expected = train(plain, 0, 2);
+  const auto expect_same = [&](config::Config changed, const char* what) {
+    CardRun run(changed);
+    const Trained found = train(run, 0, 2);
+    EXPECT_TRUE(found.bytes == expected.bytes) << what;
+    EXPECT_EQ(found.losses, expected.losses) << what;
+  };
+  expect_same(config, "the same run again");
+  config::Config changed = config;
+  changed.checkpoint_blocks = 2;
+  expect_same(changed, "checkpointing");
+  changed = config;
+  changed.loss_chunk = 2 * config.block_size;
+  expect_same(changed, "loss chunks");
+  changed = config;
+  changed.eval_batch_size = 3;
+  expect_same(changed, "evaluation sizes");
+  changed = config;
+  changed.recompute_light = false;
+  expect_same(changed, "recomputation");
+}
+
+// A split of the batch may change what cuBLASLt chooses, and the order of sums over rows; nothing
+// else. AdamW's first steps have about the learning rate's size whatever the gradient's, so that
+// the bound on weights is that of a sign that flips.
+TEST(CudaDevice, AnotherSplitStaysWithinRounding) {
+  config::Config config = on_card(float_config());
+  CardRun whole(config);
+  const Trained expected = train(whole, 0, 2);
+  config.batch_size = 2;
+  config.eval_iters *= 2;  // as many sequences
+  config.gradient_accumulation_steps = 4;
+  CardRun split(config);
+  const Trained found = train(split, 0, 2);
+  for (std::size_t i = 0; i < expected.losses.size(); ++i) {
+    EXPECT_NEAR(found.losses[i], expected.losses[i], 1e-5);
+  }
+  EXPECT_LE(largest_difference(found.bytes, expected.bytes), 4 * config.learning_rate);
+}
+
+// Work that waits until somebody waits for it: a missing event would show as NaN.
+TEST(CudaDevice, LazyStreamsChangeNoBit) {
+  const config::Config config = on_card(float_config());
+  CardRun eager(config);
+  const Trained expected = train(eager, 0, 2);
+  CardRun lazy(config);
+  emulator::set_stream_mode(emulator::StreamMode::kLazy);
+  const Trained found = train(lazy, 0, 2);
+  emulator::set_stream_mode(emulator::StreamMode::kEager);
+  EXPECT_EQ(found.losses, expected.losses);
+  EXPECT_TRUE(found.bytes == expected.bytes);
+}
+
+TEST(CudaDevice, TakesWhatWasPlannedAndNothingMore) {
+  const config::Config config = on_card(float_config());
+  CardRun run(config);
+  const auto planned = static_cast<std::size_t>(run.plan().plan.arena_bytes);
+  EXPECT_EQ(emulator::card_use().live_bytes, planned);
+  const auto pinned = static_cast<std::size_t>(run.plan().plan.arena_bytes_in(Space::kPinned));
+  EXPECT_EQ(emulator::card_use().pinned_bytes, pinned);
+  train(run, 0, 2);
+  EXPECT_EQ(emulator::card_use().high_water_bytes, planned);
+  EXPECT_EQ(emulator::card_use().pinned_high_water_bytes, pinned);
+}
+
+TEST(CudaDevice, RefusesByNameWhatItCannotGet) {
+  const config::Config config = on_card(float_config());
+  const device::CudaDevice device(config);
+  const auto planned = plan::plan_training(config, config.vocab_size, device.target());
+  emulator::fail_malloc_after(0);
+  EXPECT_THROW(device.make_executor(planned->program, planned->plan), CapacityError);
+  EXPECT_NO_THROW(device.make_executor(planned->program, planned->plan));
+  emulator::set_held_bytes(std::size_t{12} << 30);
+  EXPECT_THROW(device.make_executor(planned->program, planned->plan), CapacityError);
+  emulator::set_held_bytes(0);
+}
+
+TEST(CudaDevice, ALostCardIsADeviceError) {
+  CardRun run(on_card(float_config()));
+  run.engine().step(0);
+  emulator::lose_card_after(20);
+  try {
+    run.engine().step(1);
+    run.engine().executor().wait();
+    FAIL() << "nobody noticed";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.code(), ExitCode::kDevice);
+    EXPECT_NE(std::string(error.what()).find("what is saved is safe"), std::string::npos)
+        << error.what();
+  }
+}
+
+std::vector<std::int32_t> text_of(const checkpoint::CheckpointStore& store,
+                                  const config::Config& config, const device::Device& device) {
+  const auto plan = plan::plan_sampling(gpt2::make_model_spec(config, config.vocab_size),
+                                        config.block_size, DType::kF32, device.target());
+  train::Generator generator(*plan, device);
+  generator.load(store);
+  std::vector<std::int32_t> tokens = {3, 1, 4};
+  train::Generator::Settings settings;
+  settings.max_new_tokens = 60;  // more than the window: prefill and decode both run
+  generator.generate(settings, 0, tokens, [](std::int32_t) { return true; });
+  return tokens;
+}
+
+// A CPU's checkpoint goes on on the card and the card's on the CPU, to the same text.
+TEST(CudaDevice, CheckpointsGoBackAndForth) {
+  const config::Config config = float_config();
+  const TemporaryFolder folder;
+  checkpoint::CheckpointStore first(folder.path("cpu"), 1), second(folder.path("card"), 1);
+  checkpoint::TrainingState state;
+  state.config_json = "{}";
+  SmallRun here(config, TestDevice::kCpu);
+  here.engine().step(0);
+  state.iteration = 1;
+  here.engine().save(first, state, false);
+  CardRun card(on_card(config));
+  EXPECT_EQ(card.engine().load(first).state.iteration, 1);
+  EXPECT_TRUE(card.bytes() == here.bytes()) << "what was saved is what was loaded";
+  card.engine().step(1);
+  state.iteration = 2;
+  card.engine().save(second, state, false);
+  SmallRun back(config, TestDevice::kCpu);
+  EXPECT_EQ(back.engine().load(second).state.iteration, 2);
+  EXPECT_TRUE(back.bytes() == card.bytes());
+  EXPECT_EQ(text_of(second, config, card.device()), text_of(second, config, back.device()));
+}
+
+}  // namespace
+}  // namespace snug
