@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/integers.h"
 #include "config/config.h"
 #include "config/diagnostic.h"
 #include "config/fields.h"
@@ -102,7 +103,7 @@ void derive_accumulation(LoadedConfig& config) {
   if (values.effective_batch == 0) return;
   const std::int64_t whole = values.effective_batch, micro = values.batch_size;
   if (whole % micro != 0) {
-    const std::int64_t up = (whole + micro - 1) / micro * micro;
+    const std::int64_t up = ceil_div(whole, micro) * micro;
     fail(config, {&Config::effective_batch, &Config::batch_size},
          fmt::format("effective_batch = {} cannot be split into micro-batches of batch_size = {}",
                      whole, micro),

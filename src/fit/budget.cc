@@ -72,8 +72,9 @@ Budget plain_budget(std::int64_t bytes, BudgetSource source, const std::string& 
 Verdict verdict_of(std::int64_t total_bytes, const Budget& budget) {
   const std::int64_t limit = budget.limit_bytes();
   if (total_bytes > limit) return Verdict::kDoesNotFit;
+  // In whole bytes, as the headroom of card_budget is.
   const bool is_tight =
-      static_cast<double>(limit - total_bytes) < kTightShare * static_cast<double>(limit);
+      limit - total_bytes < static_cast<std::int64_t>(kTightShare * static_cast<double>(limit));
   return is_tight || total_bytes > budget.usable_bytes ? Verdict::kBarelyFits : Verdict::kFits;
 }
 

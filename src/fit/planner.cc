@@ -1,5 +1,6 @@
 #include "fit/planner.h"
 
+#include "base/integers.h"
 #include "plan/plan.h"
 
 namespace snug::fit {
@@ -51,7 +52,7 @@ double iteration_seconds(const plan::RunPlan& run, const config::Config& config,
 TimeEstimate estimate_time(const plan::RunPlan& run, const config::Config& config,
                            const Rates& rates) {
   const std::int64_t sequences = config::evaluated_sequences(config);
-  const std::int64_t batches = (sequences + config.eval_batch_size - 1) / config.eval_batch_size;
+  const std::int64_t batches = ceil_div(sequences, config.eval_batch_size);
   const std::int64_t evaluations = config.max_iters / config.eval_interval + 1;
   TimeEstimate time;
   time.low = rates.low;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "base/integers.h"
 #include "train/initialize.h"
 #include "train/loss_scaler.h"
 #include "train/narrowing_bytes.h"
@@ -181,7 +182,7 @@ std::optional<double> TrainingEngine::evaluate(Split split, std::int64_t iterati
   const data::BatchSource& source = split == Split::kTrain ? eval_train_ : eval_val_;
   const std::int64_t sequences = config::evaluated_sequences(config_);
   const std::int64_t size = evaluate_.batch_size, T = evaluate_.block_size;
-  const std::int64_t batches = (sequences + size - 1) / size;
+  const std::int64_t batches = ceil_div(sequences, size);
   backend::StepContext context = context_at(iteration);
   double sum = 0;
   for (std::int64_t batch = 0; batch < batches; ++batch) {

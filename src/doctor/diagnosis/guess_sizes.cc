@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 
+#include "base/integers.h"
 #include "doctor/diagnosis/common_models.h"
 
 namespace snug::doctor::diagnosis {
@@ -79,7 +80,7 @@ void SizeSearch::add(SizeGuess guess) {
 
 template <typename Add>
 void SizeSearch::for_batches(std::int64_t unit, const Add& add_batch) const {
-  const std::int64_t first = std::max<std::int64_t>(1, (request_.low_bytes + unit - 1) / unit);
+  const std::int64_t first = std::max<std::int64_t>(1, ceil_div(request_.low_bytes, unit));
   const std::int64_t last = std::min(kMaxBatch, request_.high_bytes / unit);
   for (std::int64_t batch = first; batch <= last; ++batch) add_batch(batch);
 }
