@@ -118,8 +118,8 @@ TextId fix_effect(const fit::Fix& fix);
 // A split that comes with checkpointing, which has no kind of its own.
 bool has_checkpointing(const fit::Fix& fix);
 
-// What PyTorch itself needs: without CUDA's context, as all needs are shown.
-ByteRange without_context(const doctor::torch::TorchMemory& memory, const ByteRange& need);
+// What PyTorch itself needs: without CUDA's context, as all needs are shown. Null: not known.
+ByteRange without_context(const doctor::torch::TorchMemory* memory, const ByteRange& need);
 
 // "5.20 GiB to 6.10 GiB", one amount when both are the same.
 std::string range_text(Language language, const ByteRange& range);

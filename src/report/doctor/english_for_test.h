@@ -10,7 +10,7 @@
 namespace snug::report {
 
 // The words in ASCII letters, in lower case, without what stands in quotes of a program's output,
-// in backticks or beside an underscore, dot or equals sign: names and code.
+// in backticks or beside an underscore, dot or equals sign or after two dashes: names and code.
 inline std::set<std::string> plain_words(std::string_view text) {
   std::set<std::string> words;
   std::string word;
@@ -20,7 +20,7 @@ inline std::set<std::string> plain_words(std::string_view text) {
     if (c == '`') quoted = !quoted;
     if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
       word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    } else if (c == '_' || c == '=' || c == '/' ||
+    } else if (c == '_' || c == '=' || c == '/' || (c == '-' && i > 0 && text[i - 1] == '-') ||
                (c == '.' && i + 1 < text.size() &&
                 std::isalpha(static_cast<unsigned char>(text[i + 1])) != 0)) {
       is_name = true;

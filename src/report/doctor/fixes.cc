@@ -66,7 +66,7 @@ std::string time_text(double ratio) {
 // "5.21–6.02" in one unit for the whole column, in at most eleven characters: "215–1063".
 std::string vram_text(const DoctorReport& report, const fit::Fix& fix, std::int64_t unit) {
   if (!fix.concerns_device()) return "–";
-  const ByteRange need = without_context(*report.memory, fix.need);
+  const ByteRange need = without_context(report.memory, fix.need);
   const auto in_units = [&](std::int64_t bytes) {
     return static_cast<double>(bytes) / static_cast<double>(unit);
   };
@@ -144,7 +144,7 @@ DoctorCode config_block(const DoctorReport& report, TextId title, const fit::Fix
   }
   if (fix.concerns_device()) {
     parts.push_back(text_in(language, TextId::kVramAfter,
-                            {range_text(language, without_context(*report.memory, fix.need))}));
+                            {range_text(language, without_context(report.memory, fix.need))}));
   }
   return {text_in(language, title), fmt::format("{}", fmt::join(parts, " · ")), key_lines(fix)};
 }

@@ -74,7 +74,7 @@ Tone tone_against(const ByteRange& vram, std::int64_t card_bytes) {
 
 std::string need_headline(const DoctorReport& report, Tone tone, const ByteRange& vram) {
   const Language language = report.language;
-  const std::string need = range_text(language, without_context(*report.memory, vram));
+  const std::string need = range_text(language, without_context(report.memory, vram));
   const std::string card = bytes_in(language, report.given_bytes());
   switch (tone) {
     case Tone::kGood:
@@ -104,9 +104,9 @@ std::vector<std::string> range_sentences(const DoctorReport& report) {
                             {bytes_in(language, m.train_range.low_bytes),
                              bytes_in(language, m.train_range.high_bytes)}));
   }
-  lines.push_back(
-      text_in(language, TextId::kWhatCounts,
-              {range_text(language, without_context(m, doctor::fixes::torch_vram(m)))}));
+  lines.push_back(text_in(
+      language, TextId::kWhatCounts,
+      {range_text(language, without_context(report.memory, doctor::fixes::torch_vram(m)))}));
   const std::string context =
       range_text(language, m.context_range.low_bytes, m.context_range.high_bytes);
   if (report.card == nullptr || report.diagnosis) {
@@ -126,8 +126,9 @@ std::vector<std::string> range_sentences(const DoctorReport& report) {
 
 }  // namespace
 
-ByteRange without_context(const doctor::torch::TorchMemory& memory, const ByteRange& need) {
-  const ByteRange& context = memory.context_range;
+ByteRange without_context(const doctor::torch::TorchMemory* memory, const ByteRange& need) {
+  if (memory == nullptr) return need;
+  const ByteRange& context = memory->context_range;
   return {std::max<std::int64_t>(0, need.low_bytes - context.low_bytes),
           std::max<std::int64_t>(0, need.high_bytes - context.high_bytes)};
 }

@@ -220,7 +220,7 @@ TEST(PlanPage, WithoutScriptsTheVerdictIsStillThere) {
   PlanPage page = page_of(*run);
   page.budget = fit::plain_budget(kMiB, fit::BudgetSource::kMemoryBudget, "0%");
   EXPECT_EQ(between(plan_page(page), "<noscript><p>", "</p>"),
-            fmt::format("title: does not fit. Needs {}, 1.00 MiB may be used. The picture needs "
+            fmt::format("title: Does not fit. Needs {}, 1.00 MiB may be used. The picture needs "
                         "JavaScript.",
                         format_bytes(run->total_bytes())));
 }
