@@ -13,6 +13,12 @@ namespace emulator {
 constinit thread_local const LaneIdentity* t_lane = nullptr;
 Watcher* g_watcher = nullptr;
 
+namespace {
+
+struct LaneFailed {};
+
+}  // namespace
+
 std::string place(const Site& site) {
   const std::string file = site.file_name();
   return file.substr(file.rfind('/') + 1) + ":" + std::to_string(site.line());
@@ -104,8 +110,11 @@ void Block::resume(Lane& lane) {
 void Block::run_lane(void* argument) {
   Lane& lane = *static_cast<Lane*>(argument);
   Block& block = *lane.owner;
-  block.call_->run_thread();
-  block.lane_returns(lane);
+  try {
+    block.call_->run_thread();
+    block.lane_returns(lane);
+  } catch (const LaneFailed&) {
+  }
   lane.context.switch_to(block.scheduler_, true);
 }
 
@@ -254,6 +263,12 @@ void Block::record(FaultKind kind, const Lane& lane, const std::string& text) {
 }
 
 void Block::fail(FaultKind kind, const std::string& text) {
+  record(kind, lane(), text);
+  failed_ = true;
+  throw LaneFailed();
+}
+
+void Block::abandon(FaultKind kind, const std::string& text) {
   record(kind, lane(), text);
   failed_ = true;
   lane().context.switch_to(scheduler_, true);

@@ -78,7 +78,11 @@ class Block {
   void warp_barrier(std::uint32_t mask, const Site& site);
   void* shared_object(const void* declaration, std::size_t bytes, std::size_t alignment);
   char* dynamic_shared() const { return shared_.get() + kSharedGap; }
+  // Ends the running lane by an exception, so that what its frames hold is freed.
   [[noreturn]] void fail(FaultKind kind, const std::string& text);
+  // The same from where none can pass: the compiler's hooks count as functions that do not throw.
+  // What the lane's frames hold stays.
+  [[noreturn]] void abandon(FaultKind kind, const std::string& text);
 
   Lane& lane() { return *running_; }
   Warp& warp_of(const Lane& lane) { return warps_[lane.index / kWarpLanes]; }

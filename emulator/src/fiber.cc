@@ -12,6 +12,7 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <pthread.h>
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -116,6 +117,10 @@ void Context::start(const Stack& stack, void (*entry)(void*), void* argument) {
   state.bottom = stack.low();
   state.bytes = Stack::kBytes;
   state.fake_stack = nullptr;
+#if defined(__SANITIZE_ADDRESS__)
+  // A fiber that a fault ended left its frames' red zones behind.
+  __asan_unpoison_memory_region(stack.low(), Stack::kBytes);
+#endif
 #if defined(__x86_64__)
   void** top = reinterpret_cast<void**>(stack.high()) - 2;  // 16-byte aligned at the call
   *--top = reinterpret_cast<void*>(&emulator_enter_fiber);

@@ -95,10 +95,10 @@ Checker::Where Checker::locate(Lane& lane, std::uintptr_t address, std::size_t b
       const std::uintptr_t begin = number(object.address);
       if (address >= begin && address + bytes <= begin + object.bytes) return Where::kShared;
     }
-    lane.owner->fail(FaultKind::kOutOfBounds, does + bytes_text(bytes) +
-                                                  " outside of every shared "
-                                                  "object at " +
-                                                  source_line(place));
+    lane.owner->abandon(FaultKind::kOutOfBounds, does + bytes_text(bytes) +
+                                                     " outside of every shared "
+                                                     "object at " +
+                                                     source_line(place));
   }
   if (addresses.find(address, bytes)) return Where::kCard;
   const bool is_argument =
@@ -106,28 +106,29 @@ Checker::Where Checker::locate(Lane& lane, std::uintptr_t address, std::size_t b
   if (kind == Access::kRead && (is_argument || addresses.is_constant(address))) return Where::kOwn;
   const std::string nearest = addresses.nearest(address);
   if (!nearest.empty()) {
-    lane.owner->fail(FaultKind::kOutOfBounds,
-                     does + bytes_text(bytes) + " at " + source_line(place) + ", " + nearest);
+    lane.owner->abandon(FaultKind::kOutOfBounds,
+                        does + bytes_text(bytes) + " at " + source_line(place) + ", " + nearest);
   }
-  lane.owner->fail(FaultKind::kHostPointer, does + bytes_text(bytes) + " at " + source_line(place) +
-                                                " that are not the card's");
+  lane.owner->abandon(FaultKind::kHostPointer, does + bytes_text(bytes) + " at " +
+                                                   source_line(place) + " that are not the card's");
 }
 
 void Checker::fail_race(Lane& lane, const Stamp& before, const char* did, const char* does,
                         std::uintptr_t address, const Stamp& now) {
-  lane.owner->fail(FaultKind::kRace,
-                   std::string(does) + " " + describe(lane, address) + " at " +
-                       source_line(now.place) + ", which thread " + std::to_string(before.thread) +
-                       " of block " + std::to_string(before.block) + " " + did + " at " +
-                       source_line(before.place) + " with no barrier between them");
+  lane.owner->abandon(FaultKind::kRace, std::string(does) + " " + describe(lane, address) + " at " +
+                                            source_line(now.place) + ", which thread " +
+                                            std::to_string(before.thread) + " of block " +
+                                            std::to_string(before.block) + " " + did + " at " +
+                                            source_line(before.place) +
+                                            " with no barrier between them");
 }
 
 void Checker::check_byte(Lane& lane, Cell& cell, std::uintptr_t address, Access kind, Where where,
                          const Stamp& now) {
   if (cell.pending) {
-    lane.owner->fail(FaultKind::kPendingCopy, "touches " + describe(lane, address) + " at " +
-                                                  source_line(now.place) +
-                                                  " before the wait for its asynchronous copy");
+    lane.owner->abandon(FaultKind::kPendingCopy, "touches " + describe(lane, address) + " at " +
+                                                     source_line(now.place) +
+                                                     " before the wait for its asynchronous copy");
   }
   const char* does = kind == Access::kRead    ? "reads"
                      : kind == Access::kWrite ? "writes"
@@ -140,9 +141,9 @@ void Checker::check_byte(Lane& lane, Cell& cell, std::uintptr_t address, Access 
     fail_race(lane, cell.read, "reads", does, address, now);
   }
   if (kind != Access::kWrite && !cell.defined) {
-    lane.owner->fail(FaultKind::kUninitialised, std::string(does) + " " + describe(lane, address) +
-                                                    " at " + source_line(now.place) +
-                                                    ", which nobody has written");
+    lane.owner->abandon(FaultKind::kUninitialised,
+                        std::string(does) + " " + describe(lane, address) + " at " +
+                            source_line(now.place) + ", which nobody has written");
   }
   if (counting_ && where == Where::kCard) {
     if (kind == Access::kRead && cell.read.launch != launch_) ++counting_->distinct_read;
@@ -183,9 +184,9 @@ void Checker::access(const void* pointer, std::size_t bytes, Access kind, const 
   if (where == Where::kOwn) return;
   const bool has_width = bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
   if (has_width && address % bytes != 0) {
-    lane.owner->fail(FaultKind::kMisaligned, bytes_text(bytes) + " at " + source_line(place) +
-                                                 ": " + describe(lane, address) +
-                                                 " is not a multiple of that");
+    lane.owner->abandon(FaultKind::kMisaligned, bytes_text(bytes) + " at " + source_line(place) +
+                                                    ": " + describe(lane, address) +
+                                                    " is not a multiple of that");
   }
   check_bytes(lane, address, bytes, kind, where, place);
 }
@@ -207,8 +208,8 @@ void Checker::copy_issued(Lane& lane, void* target, std::size_t bytes, const voi
                           std::size_t source_bytes, const Site& site) {
   const void* here = __builtin_return_address(0);
   if (locate(lane, number(target), bytes, Access::kWrite, code_place(here)) != Where::kShared) {
-    lane.owner->fail(FaultKind::kOutOfBounds,
-                     "cp.async at " + place(site) + " to a target outside of shared memory");
+    lane.owner->abandon(FaultKind::kOutOfBounds,
+                        "cp.async at " + place(site) + " to a target outside of shared memory");
   }
   if (source_bytes > 0) access(source, source_bytes, Access::kRead, here);
   check_bytes(lane, number(target), bytes, Access::kWrite, Where::kShared, code_place(here));
