@@ -60,15 +60,21 @@ bool is_intact(const fs::path& path, const RemoteFile& file) {
 void fetch(const RemoteFile& file, const fs::path& path) {
   data::create_output_directory(path.parent_path());
   const fs::path partial = path.string() + ".partial";
-  int code = run({"curl", "--fail", "--silent", "--show-error", "--location", "--connect-timeout",
-                  "20", "--max-time", "300", "--output", partial.string(), file.url});
-  if (code == -1) code = run({"wget", "--quiet", "--timeout=20", "-O", partial.string(), file.url});
+  const char* program = "curl";
+  int code = run({program, "--fail", "--silent", "--location", "--connect-timeout", "20",
+                  "--max-time", "300", "--output", partial.string(), file.url});
+  if (code == -1) {
+    program = "wget";
+    code = run({program, "--quiet", "--timeout=20", "-O", partial.string(), file.url});
+  }
   std::error_code ignored;
   if (code != 0) {
     fs::remove(partial, ignored);
     fail_fetch(file, path,
                code == -1 ? "neither curl nor wget is installed, to fetch the text with"
-                          : "the text could not be fetched: is there a network?");
+                          : fmt::format("the text could not be fetched (exit code {} of {}): is "
+                                        "there a network?",
+                                        code, program));
   }
   if (!is_intact(partial, file)) {
     fs::remove(partial, ignored);
