@@ -17,8 +17,9 @@ Words drawings_of(const std::string& out) {
   std::size_t at = 0;
   while ((at = out.find("\r\033[K", at)) != std::string::npos) {
     at += 4;
-    const std::size_t end = out.find_first_of("\r\n", at);
-    drawings.push_back(out.substr(at, end == std::string::npos ? end : end - at));
+    const std::size_t end = std::min(out.find('\r', at), out.size());
+    // A line of the history stays, as wide as it is; the last drawing does too.
+    if (out.compare(end, 2, "\r\n") != 0) drawings.push_back(out.substr(at, end - at));
   }
   return drawings;
 }
