@@ -237,7 +237,7 @@ TEST_F(CliResumeTest, EveryChangedSettingIsListed) {
   const ProgramResult resumed = train({"--init_from=resume", "--max_iters=12", "--beta2=0.9",
                                        "--learning_rate=2e-3", "--dropout=0.25"});
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
-  expect_holds(resumed.out, {"have changed", "beta2: was 0.99, is 0.9", "dropout: was 0.0, is 0.25",
+  expect_holds(resumed.out, {"have changed", "beta2: was 0.95, is 0.9", "dropout: was 0.0, is 0.25",
                              "learning_rate: was 0.01, is 0.002"});
 }
 
@@ -254,11 +254,12 @@ TEST_F(CliResumeTest, AnotherAlphabetOfTheSameSizeIsRefused) {
 TEST_F(CliResumeTest, DataThatChangedAreTold) {
   ASSERT_EQ(train().exit_code, 0);
   const std::string data = read("data/small/train.bin");
-  folder_.write("data/small/train.bin", data.substr(0, data.size() / 2));
+  const std::size_t half = data.size() / 4 * 2;  // whole tokens
+  folder_.write("data/small/train.bin", data.substr(0, half));
   const ProgramResult cut = train({"--init_from=resume", "--max_iters=12"});
   ASSERT_EQ(cut.exit_code, 0) << cut.err;
   expect_holds(cut.out, {"data/small/train.bin is not the file that the run was trained on"});
-  folder_.write("data/small/train.bin", std::string(data.size() / 2, '\0'));
+  folder_.write("data/small/train.bin", std::string(half, '\0'));
   const ProgramResult zeroed = train({"--init_from=resume", "--max_iters=14"});
   expect_holds(zeroed.out, {"data/small/train.bin", "other content of the same size"});
 }
