@@ -45,6 +45,8 @@ FieldText field_text(std::string_view line, const std::string& field) {
     value = nlohmann::json::parse(line);
   } catch (const nlohmann::json::parse_error& error) {
     return {"", fmt::format("not JSON, at its byte {}: {}", error.byte, excerpt(line))};
+  } catch (const nlohmann::json::out_of_range&) {  // such as 1e999
+    return {"", fmt::format("a number in it is beyond what a double holds: {}", excerpt(line))};
   }
   if (!value.is_object()) {
     return {"", fmt::format("a JSON {}, not an object: {}", value.type_name(), excerpt(line))};
