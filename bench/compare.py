@@ -3,9 +3,11 @@
     python3 bench/compare.py --snug build/release/snug --nanogpt path/to/nanoGPT \
         --python path/to/venv/bin/python --shape nanogpt-cpu --shape gpt2-124m --rounds 3
 
-Both train the same shape on random tokens in fp32, in turns (Snug, PyTorch, Snug, ...), so that a
-noisy neighbour hits both; a round's ratio is taken within the round. Peak memory is the resident
-peak of the whole process. This file needs the standard library only; PyTorch is in the child.
+All train the same shape on random tokens, one after the other, round by round (Snug in float32, Snug
+in bfloat16, PyTorch in each of its modes, Snug in float32, ...), so that a noisy neighbour hits all; a
+round's ratio is taken within the round, against the PyTorch mode with the best median. Peak memory is
+the resident peak of the whole process. This file needs the standard library only; PyTorch is in the
+child.
 """
 
 from __future__ import annotations
@@ -45,6 +47,31 @@ class Shape:
 
     def tokens(self) -> int:
         return self.batch_size * self.block_size
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Who trains, and how. Its name is what the tables say."""
+
+    name: str
+    dtype: str
+    is_snug: bool = False
+    compiled: bool = False
+
+
+MODES = {
+    mode.name: mode
+    for mode in (
+        Mode("snug-fp32", "float32", is_snug=True),
+        Mode("snug-bf16", "bfloat16", is_snug=True),
+        Mode("snug-fp16", "float16", is_snug=True),
+        Mode("torch-fp32-eager", "float32"),
+        Mode("torch-fp32-compiled", "float32", compiled=True),
+        Mode("torch-bf16-eager", "bfloat16"),
+        Mode("torch-bf16-compiled", "bfloat16", compiled=True),
+    )
+}
+DEFAULT_MODES = [name for name in MODES if name != "snug-fp16"]
 
 
 @dataclass(frozen=True)
@@ -99,7 +126,7 @@ def write_dataset(folder: Path, shape: Shape) -> None:
         (folder / "meta.pkl").write_bytes(pickle.dumps(meta))
 
 
-def snug_command(snug: Path, work: Work) -> list[str]:
+def snug_command(snug: Path, work: Work, dtype: str) -> list[str]:
     """snug train with nanoGPT's keys. max_iters + 1 updates are made; evaluation only at iter 0."""
     settings: dict[str, object] = dataclasses.asdict(work.shape)
     del settings["vocab_size"]
@@ -107,7 +134,7 @@ def snug_command(snug: Path, work: Work) -> list[str]:
         "dataset": "random",
         "out_dir": "out",
         "device": "cpu",
-        "dtype": "float32",
+        "dtype": dtype,
         "gradient_accumulation_steps": 1,
         "max_iters": work.warmup + work.iters - 1,
         "log_interval": 1,
@@ -120,7 +147,7 @@ def snug_command(snug: Path, work: Work) -> list[str]:
     return [str(snug), "train"] + [f"--{word}" for word in words]
 
 
-def run_snug(snug: Path, work: Work) -> Measurement:
+def run_snug(snug: Path, work: Work, dtype: str) -> Measurement:
     """Trains in a temporary folder; times from the log lines, memory from the kernel.
 
     ru_maxrss starts at this script's own size (some 15 MB), so smaller peaks cannot be seen.
@@ -130,7 +157,7 @@ def run_snug(snug: Path, work: Work) -> Measurement:
         log = Path(folder) / "log"
         with log.open("w") as file:
             child = subprocess.Popen(
-                snug_command(snug.resolve(), work), cwd=folder, stdout=file, stderr=file
+                snug_command(snug.resolve(), work, dtype), cwd=folder, stdout=file, stderr=file
             )
             _, status, usage = os.wait4(child.pid, 0)
         text = log.read_text()
@@ -146,12 +173,13 @@ def run_snug(snug: Path, work: Work) -> Measurement:
 # --- PyTorch --------------------------------------------------------------------------------------
 
 
-def run_pytorch(python: str, nanogpt: Path, work: Work, compiled: bool) -> Measurement:
+def run_pytorch(python: str, nanogpt: Path, work: Work, mode: Mode) -> Measurement:
     settings = dataclasses.asdict(work.shape)
     settings |= {"iters": work.iters, "warmup": work.warmup, "threads": work.threads}
+    settings |= {"dtype": mode.dtype}
     command = [python, str(PYTORCH_BENCH), f"--nanogpt={nanogpt}"]
     command += [f"--{key}={value}" for key, value in settings.items()]
-    command += ["--compile"] if compiled else []
+    command += ["--compile"] if mode.compiled else []
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"PyTorch: exit {done.returncode}:\n{done.stderr[-2000:]}")
@@ -162,17 +190,22 @@ def run_pytorch(python: str, nanogpt: Path, work: Work, compiled: bool) -> Measu
 # --- Comparison -----------------------------------------------------------------------------------
 
 
-def measure(work: Work, args: argparse.Namespace) -> list[tuple[Measurement, Measurement]]:
-    """(Snug, PyTorch) of every round, in turns."""
-    rounds = []
+Round = dict[str, Measurement]  # by the mode's name
+
+
+def measure(work: Work, args: argparse.Namespace, modes: list[Mode]) -> list[Round]:
+    """Every mode once a round, in turns."""
+    rounds: list[Round] = []
     for index in range(args.rounds):
-        snug = run_snug(args.snug, work)
-        pytorch = run_pytorch(args.python, args.nanogpt, work, args.compile)
-        rounds.append((snug, pytorch))
-        print(
-            f"round {index + 1}: Snug {snug.median_ms:.1f} ms, PyTorch {pytorch.median_ms:.1f} ms",
-            file=sys.stderr,
-        )
+        done: Round = {}
+        for mode in modes:
+            if mode.is_snug:
+                done[mode.name] = run_snug(args.snug, work, mode.dtype)
+            else:
+                done[mode.name] = run_pytorch(args.python, args.nanogpt, work, mode)
+            ms = done[mode.name].median_ms
+            print(f"round {index + 1}: {mode.name} {ms:.1f} ms", file=sys.stderr, flush=True)
+        rounds.append(done)
     return rounds
 
 
@@ -183,44 +216,55 @@ def spread(values: list[float], digits: int) -> str:
     return middle if low == high else f"{middle} ({low}–{high})"
 
 
-def table_row(name: str, shape: Shape, rounds: list[tuple[Measurement, Measurement]]) -> str:
-    def rates(side: int) -> str:
-        return spread([shape.tokens() / r[side].median_ms * 1000 for r in rounds], 0)
-
-    def peaks(side: int) -> str:
-        return spread([r[side].peak_bytes / MIB for r in rounds], 0)
-
-    cells = [
-        name,
-        rates(0),
-        rates(1),
-        spread([pytorch.median_ms / snug.median_ms for snug, pytorch in rounds], 2),
-        peaks(0),
-        peaks(1),
-        spread([snug.peak_bytes / pytorch.peak_bytes for snug, pytorch in rounds], 2),
-    ]
-    return "| " + " | ".join(cells) + " |"
+def best_of_pytorch(modes: list[Mode], rounds: list[Round]) -> str | None:
+    """The mode with the shortest median of all rounds."""
+    names = [mode.name for mode in modes if not mode.is_snug]
+    return min(
+        names, key=lambda n: statistics.median(r[n].median_ms for r in rounds), default=None
+    )
 
 
-def table_head(compiled: bool) -> str:
-    other = "PyTorch compiled" if compiled else "PyTorch"
-    cells = ["shape"]
-    cells += ["Snug tokens/s", f"{other} tokens/s", "speed ratio"]
-    cells += ["Snug peak MiB", f"{other} peak MiB", "memory ratio"]
-    return "| " + " | ".join(cells) + " |\n" + "|---" * len(cells) + "|"
+def ratio(rounds: list[Round], of: str | None, to: str | None, key: str) -> str:
+    """Within each round."""
+    if of is None or to is None or of == to:
+        return "–"
+    return spread([getattr(r[of], key) / getattr(r[to], key) for r in rounds], 2)
+
+
+def table(name: str, shape: Shape, modes: list[Mode], rounds: list[Round]) -> str:
+    """One row per mode; both ratios are to PyTorch's fastest mode."""
+    best = best_of_pytorch(modes, rounds)
+    cells = ["mode", "ms per iteration", "tokens/s", "peak MiB", "speed ratio", "memory ratio"]
+    lines = [f"{name}: {shape.batch_size} x {shape.block_size} tokens, dropout {shape.dropout:g}; "]
+    lines[0] += f"ratios to {best}" if best else "no PyTorch to compare with"
+    lines += ["", "| " + " | ".join(cells) + " |", "|---" * len(cells) + "|"]
+    for mode in modes:
+        taken = [r[mode.name] for r in rounds]
+        row = [
+            mode.name,
+            spread([m.median_ms for m in taken], 1),
+            spread([shape.tokens() / m.median_ms * 1000 for m in taken], 0),
+            spread([m.peak_bytes / MIB for m in taken], 0),
+            ratio(rounds, best, mode.name, "median_ms"),
+            ratio(rounds, mode.name, best, "peak_bytes"),
+        ]
+        lines.append("| " + " | ".join(row) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare Snug with nanoGPT on PyTorch.")
     parser.add_argument("--snug", type=Path, default=Path("build/release/snug"))
-    parser.add_argument("--nanogpt", type=Path, required=True, help="a nanoGPT checkout")
+    parser.add_argument("--nanogpt", type=Path, help="a nanoGPT checkout; for PyTorch's modes")
     parser.add_argument("--python", default=sys.executable, help="an interpreter that has torch")
     parser.add_argument("--shape", action="append", choices=SHAPES, help="repeatable; default all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--iters", type=int, help="timed iterations per run (5; nanogpt-cpu 100)")
     parser.add_argument("--warmup", type=int, default=2, help="untimed iterations; at least 1")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--compile", action="store_true", help="PyTorch with torch.compile")
+    parser.add_argument(
+        "--mode", action="append", choices=MODES, help="repeatable; default all but snug-fp16"
+    )
     parser.add_argument("--batch_size", type=int, help="overrides the shapes' own")
     parser.add_argument("--dropout", type=float, help="overrides the shapes' own")
     parser.add_argument(
@@ -230,7 +274,11 @@ def parse_arguments() -> argparse.Namespace:
         metavar="KEY=VALUE",
         help="one of Snug's own keys, e.g. recompute_light=False; repeatable",
     )
-    return parser.parse_args()
+    args = parser.parse_args()
+    args.mode = args.mode or DEFAULT_MODES
+    if args.nanogpt is None and any(not MODES[name].is_snug for name in args.mode):
+        parser.error("PyTorch's modes need --nanogpt, a checkout; or --mode=snug-...")
+    return args
 
 
 def overridden(shape: Shape, args: argparse.Namespace) -> Shape:
@@ -240,15 +288,14 @@ def overridden(shape: Shape, args: argparse.Namespace) -> Shape:
 
 def main() -> None:
     args = parse_arguments()
-    rows = []
+    modes = [MODES[name] for name in args.mode]
     for name in args.shape or SHAPES:
         shape = overridden(SHAPES[name], args)
         iters = args.iters or DEFAULT_ITERS.get(name, 5)
         warmup = max(args.warmup, 1)  # iter 0 holds the evaluation
         work = Work(shape, iters, warmup, args.threads, tuple(args.setting))
         print(f"{name}: {shape}", file=sys.stderr)
-        rows.append(table_row(name, shape, measure(work, args)))
-    print("\n".join([table_head(args.compile), *rows]))
+        print(table(name, shape, modes, measure(work, args, modes)), flush=True)
 
 
 if __name__ == "__main__":

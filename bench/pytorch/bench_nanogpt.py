@@ -4,8 +4,8 @@
         --n_embd 128 --block_size 64 --batch_size 12 --vocab_size 65 --iters 20
 
 Imports model.py from a nanoGPT checkout that the user provides, repeats the step of its train.py
-(forward, backward, clip, AdamW, zero_grad) in fp32 on random tokens. Prints one JSON object to
-stdout, everything else to stderr. No evaluation, no checkpoints, no gradient accumulation.
+(forward, backward, clip, AdamW, zero_grad) on random tokens, in float32 or, as train.py does it with
+dtype='bfloat16', under autocast. Prints one JSON object to stdout, everything else to stderr. No evaluation, no checkpoints, no gradient accumulation.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--iters", type=int, default=10, help="timed iterations")
     parser.add_argument("--warmup", type=int, default=2, help="untimed iterations before them")
     parser.add_argument("--threads", type=int, help="PyTorch's own choice unless given")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--compile", action="store_true", help="torch.compile instead of eager")
     return parser.parse_args()
 
@@ -84,11 +85,14 @@ def train(
     of nanoGPT's peak.
     """
     model.train()
+    in_bfloat16 = args.dtype == "bfloat16"
+    context = torch.autocast("cpu", torch.bfloat16) if in_bfloat16 else contextlib.nullcontext()
     times = []
     x, y = random_batch(args)
     for _ in range(args.warmup + args.iters):
         start = time.perf_counter()
-        logits, loss = model(x, y)
+        with context:
+            logits, loss = model(x, y)
         x, y = random_batch(args)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), GRAD_CLIP)
@@ -113,6 +117,7 @@ def main() -> None:
     report = {
         "torch": torch.__version__,
         "mode": "compile" if args.compile else "eager",
+        "dtype": args.dtype,
         "threads": torch.get_num_threads(),
         "median_ms": round(median, 2),
         "min_ms": round(min(timed), 2),

@@ -44,6 +44,8 @@ Json processor_json(const cpu::ProcessorFacts& processor) {
           {"threads", processor.threads},
           {"present", processor.present},
           {"products", processor.products_on_amx ? "amx" : "onednn"},
+          {"bf16_products",
+           processor.bf16_products.empty() ? "widened" : processor.bf16_products.c_str()},
           {"onednn_isa", processor.onednn_isa},
           {"kernels_isa", processor.kernels_isa}};
 }
@@ -98,9 +100,13 @@ std::string processor_text(const cpu::ProcessorFacts& processor) {
                       processor.present.empty()
                           ? "neither AVX2 nor AVX-512"
                           : fmt::format("{}", fmt::join(processor.present, ", ")));
-  return text + fmt::format("in use      {}{} by oneDNN, {} by Snug's kernels\n",
-                            processor.products_on_amx ? "AMX for products, " : "",
-                            processor.onednn_isa, processor.kernels_isa);
+  text += fmt::format("in use      {}{} by oneDNN, {} by Snug's kernels\n",
+                      processor.products_on_amx ? "AMX for products, " : "", processor.onednn_isa,
+                      processor.kernels_isa);
+  return text + fmt::format("bfloat16    {}\n",
+                            processor.bf16_products.empty()
+                                ? "widened to float32 for products: halves activations, no faster"
+                                : "multiplied by " + processor.bf16_products);
 }
 
 std::string memory_text(const MemoryFacts& memory,

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "backend/cpu/split/amx.h"
+#include "backend/cpu/processor_facts.h"
 #include "backend/cuda/card.h"
 #include "base/bytes.h"
 #include "base/error.h"
@@ -86,14 +86,15 @@ void settle_processor_dtype(config::LoadedConfig& config) {
   if (!config.is_set("dtype") ||
       !config::is_derived(config, config::field_of(&config::Config::dtype)))
     return;
-  // Without AMX 16-bit operands are widened, which saves memory and no time.
-  const bool tiles = cpu::amx_usable();
-  config.values.dtype = tiles ? "bfloat16" : "float32";
+  // Where no unit multiplies bfloat16 its operands are widened, which saves memory and no time.
+  const std::string unit = cpu::processor_facts().bf16_products;
+  config.values.dtype = unit.empty() ? "float32" : "bfloat16";
   config.derived.erase("dtype");  // or resolve() would derive it anew
   config.notices.push_back(fmt::format(
       "dtype auto: {}, {}", config.values.dtype,
-      tiles ? "which this processor multiplies fastest (AMX)"
-            : "as fast as any on this processor (no AMX); bfloat16 would halve the activations"));
+      unit.empty() ? "as fast as any on this processor (neither AMX nor AVX512_BF16); bfloat16 "
+                     "would halve the activations"
+                   : fmt::format("which this processor multiplies fastest ({})", unit)));
 }
 
 std::unique_ptr<Device> device_to_plan(config::LoadedConfig& config) {

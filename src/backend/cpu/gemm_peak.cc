@@ -63,14 +63,14 @@ std::optional<double> rate_of_split(const Arena& arena, std::int64_t side, doubl
   return best_rate(flops, [&] { return run_split_product(product, matrices.scratch); });
 }
 
-// Of 16-bit operands, by AMX's tiles or widened.
+// Of 16-bit operands, by a unit that multiplies them or widened.
 template <class X>
 std::optional<double> rate_in_16_bits(const Arena& arena, std::int64_t side, double flops,
-                                      bool tiled) {
+                                      std::optional<TileUnit> unit) {
   auto product = widened_product<X>({.m = side, .n = side, .k = side});
   std::int64_t bytes = widened_scratch_bytes(omp_get_max_threads());
   if constexpr (std::is_same_v<X, Bf16>) {
-    if (tiled) bytes = tile_scratch_bytes(product, omp_get_max_threads());
+    if (unit) bytes = tile_scratch_bytes(product, omp_get_max_threads(), *unit);
   }
   if (!has_room(arena, side, bytes)) return {};
   const Square matrices(arena, side);
@@ -80,7 +80,7 @@ std::optional<double> rate_in_16_bits(const Arena& arena, std::int64_t side, dou
   product.y = reinterpret_cast<X*>(matrices.c);
   return best_rate(flops, [&] {
     if constexpr (std::is_same_v<X, Bf16>) {
-      if (tiled) return run_tile_product(product, matrices.scratch), true;
+      if (unit) return run_tile_product(product, matrices.scratch, *unit), true;
     }
     run_widened_product(product, matrices.scratch);
     return true;
@@ -103,8 +103,8 @@ double measure_gemm_peak(const Arena& arena, DType precision) {
   for (const std::int64_t side : {1024, 512, 256, 128}) {
     const double flops = 2.0 * static_cast<double>(side * side * side);
     const auto rate = precision == DType::kBF16
-                          ? rate_in_16_bits<Bf16>(arena, side, flops, amx_usable())
-                      : precision == DType::kF16 ? rate_in_16_bits<F16>(arena, side, flops, false)
+                          ? rate_in_16_bits<Bf16>(arena, side, flops, tile_unit())
+                      : precision == DType::kF16 ? rate_in_16_bits<F16>(arena, side, flops, {})
                       : amx_usable()             ? rate_of_split(arena, side, flops)
                                                  : rate_of_onednn(arena, side, flops);
     if (rate) return *rate;

@@ -1,7 +1,6 @@
 #include "backend/cpu/linear.h"
 
 #include "backend/cpu/split/amx.h"
-#include "backend/cpu/widened/tile_product.h"
 #include "backend/cpu/widened/widened_product.h"
 #include "base/integers.h"
 
@@ -66,7 +65,9 @@ bool is_split(const LinearForm& form, std::int64_t T) {
 
 bool is_widened(const LinearForm& form) { return form.precision != DType::kF32; }
 
-bool is_tiled(const LinearForm& form) { return form.precision == DType::kBF16 && amx_usable(); }
+std::optional<TileUnit> tile_unit_of(const LinearForm& form) {
+  return form.precision == DType::kBF16 ? tile_unit() : std::nullopt;
+}
 
 SplitProduct split_shape(const LinearForm& form, std::int64_t T, std::int64_t first_row,
                          std::int64_t rows) {
@@ -105,10 +106,10 @@ static std::int64_t rows_at_once(const ops::Shapes& shapes, const LinearForm& fo
 std::int64_t linear_scratch(const OpQuestion& question, const LinearForm& form) {
   const ops::Shapes& shapes = question.shapes;
   const std::int64_t rows = rows_at_once(shapes, form);
-  if (is_tiled(form)) {
+  if (const auto unit = tile_unit_of(form)) {
     auto product = widened_product<Bf16>(gemm_shape(form, rows, false));
     if (form.result == Result::kWeightGradient) product.sequence = shapes.block_size;
-    return tile_scratch_bytes(product, question.threads);
+    return tile_scratch_bytes(product, question.threads, *unit);
   }
   if (is_widened(form)) return widened_scratch_bytes(question.threads);
   if (is_split(form, shapes.block_size)) {

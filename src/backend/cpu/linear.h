@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "backend/cpu/op_rows.h"
 #include "backend/cpu/split/split_product.h"
+#include "backend/cpu/widened/tile_product.h"
 
 namespace snug::cpu {
 
@@ -52,9 +54,10 @@ void for_each_tile(std::int64_t first, std::int64_t end, std::int64_t T, std::in
 // Whether a linear op is one split product over all its rows instead of products of oneDNN's: on
 // AMX, unless sequences are so short that packing the weight would cost more than multiplying.
 bool is_split(const LinearForm& form, std::int64_t T);
-// Whether it is one product of 16-bit operands over all its rows: widened, or by AMX's tiles.
+// Whether it is one product of 16-bit operands over all its rows: widened, or by a unit that
+// multiplies them.
 bool is_widened(const LinearForm& form);
-bool is_tiled(const LinearForm& form);
+std::optional<TileUnit> tile_unit_of(const LinearForm& form);
 // That product over `rows` rows from `first_row` on, without its operands' addresses.
 SplitProduct split_shape(const LinearForm& form, std::int64_t T, std::int64_t first_row,
                          std::int64_t rows);

@@ -120,7 +120,7 @@ void run_form(const OpRun& r, const LinearOperands<float>& of) {
   });
 }
 
-// In 16 bits, by one widened product over all rows.
+// In 16 bits, by one product over all rows.
 template <class X>
 void run_form(const OpRun& r, const LinearOperands<X>& of) {
   const LinearForm& form = calls_of(r).form;
@@ -136,7 +136,7 @@ void run_form(const OpRun& r, const LinearOperands<X>& of) {
   product.c = of.wide.at(r.first_row);
   if (is_one_row(product)) return run_one_row(product);
   if constexpr (std::is_same_v<X, Bf16>) {
-    if (is_tiled(form)) return run_tile_product(product, r.scratch);
+    if (const auto unit = tile_unit_of(form)) return run_tile_product(product, r.scratch, *unit);
   }
   run_widened_product(product, r.scratch);
 }

@@ -10,6 +10,7 @@
 
 #include "backend/cpu/split/amx.h"
 #include "backend/cpu/threads.h"
+#include "backend/cpu/widened/tile_product.h"
 #include "hwy/highway.h"
 
 namespace snug::cpu {
@@ -69,16 +70,18 @@ std::string cpuinfo_value(const std::string& text, const std::string& key) {
 }
 
 std::vector<std::string> vector_extensions(const std::string& flags) {
-  bool avx2 = false, avx512 = false, amx = false;
+  bool avx2 = false, avx512 = false, bf16 = false, amx = false;
   std::istringstream words(flags);
   for (std::string word; words >> word;) {
     avx2 = avx2 || word == "avx2";
     avx512 = avx512 || word == "avx512f";
+    bf16 = bf16 || word == "avx512_bf16";
     amx = amx || word == "amx_tile";
   }
   std::vector<std::string> present;
   if (avx2) present.emplace_back("AVX2");
   if (avx512) present.emplace_back("AVX-512");
+  if (bf16) present.emplace_back("AVX512_BF16");
   if (amx) present.emplace_back("AMX");
   return present;
 }
@@ -93,6 +96,9 @@ ProcessorFacts processor_facts() {
   facts.threads = thread_count(0);
   facts.present = vector_extensions(cpuinfo_value(text, "flags"));
   facts.products_on_amx = amx_usable();
+  if (const auto unit = tile_unit()) {
+    facts.bf16_products = *unit == TileUnit::kAmx ? "AMX" : "AVX512_BF16";
+  }
   facts.onednn_isa = onednn_isa();
   facts.kernels_isa = kernels_isa();
   return facts;

@@ -1,11 +1,14 @@
-// Intel's matrix unit (AMX): whether this process may use it for bfloat16.
+// Units that multiply bfloat16: whether this process may use them.
 #pragma once
 
 namespace snug::cpu {
 
-// The processor has it, the kernel has allowed it to this process (asked for once), and the
-// variable that limits oneDNN's instruction set (ONEDNN_MAX_CPU_ISA, DNNL_MAX_CPU_ISA) does not
-// exclude it.
+// Intel's matrix unit. The processor has it, the kernel has allowed it to this process (asked for
+// once), and the variable that limits oneDNN's instruction set (ONEDNN_MAX_CPU_ISA,
+// DNNL_MAX_CPU_ISA) does not exclude it.
 bool amx_usable();
+
+// AVX-512's products of bfloat16 pairs (vdpbf16ps), by the same conditions.
+bool avx512_bf16_usable();
 
 }  // namespace snug::cpu

@@ -13,8 +13,6 @@ namespace snug::cpu {
 constexpr std::int64_t kTilePanel = 32;  // rows of A or columns of B
 constexpr std::int64_t kTileDepth = 32;  // terms of a block
 constexpr std::int64_t kTileBlockBytes = kTilePanel * kTileDepth * 2;
-// Blocks of B that a task holds packed: 1 MiB, half of a second-level cache where there is AMX.
-constexpr std::int64_t kHeldTileBlocks = 512;
 // Blocks of a panel that are multiplied at a time; a longer contraction keeps its sums in memory.
 constexpr std::int64_t kTileChunkBlocks = 128;
 // Row panels of a task whose sums are kept in scratch between chunks.
@@ -66,16 +64,21 @@ struct TileDivision {
   }
 };
 
-// `sums_in_scratch`: the result is 16 bits wide, so that sums between chunks need a place.
-// Weight gradients are divided by rows first, because A has to be transposed and B hardly costs
-// anything; other products by columns, because A is used as it lies and B is packed.
-inline TileDivision divide_tiles(std::int64_t m, std::int64_t n, std::int64_t blocks, bool by_rows,
-                                 bool sums_in_scratch, int threads) {
+struct TileShape {
+  std::int64_t m, n, blocks;
+  // Weight gradients are divided by rows first, because A has to be transposed and B hardly costs
+  // anything; other products by columns, because A is used as it lies and B is packed.
+  bool by_rows;
+  bool sums_in_scratch;      // the result is 16 bits wide, so that sums between chunks need a place
+  std::int64_t held_blocks;  // of B, that a task holds packed
+};
+
+inline TileDivision divide_tiles(const TileShape& s, int threads) {
   constexpr std::int64_t kTasksPerThread = 4, kFewestRows = 8, kFewestColumns = 2;
-  TileDivision d{ceil_div(m, kTilePanel), ceil_div(n, kTilePanel), blocks, 0, 0};
+  TileDivision d{ceil_div(s.m, kTilePanel), ceil_div(s.n, kTilePanel), s.blocks, 0, 0};
   const std::int64_t wanted = kTasksPerThread * threads;
-  const std::int64_t most_columns = std::max<std::int64_t>(1, kHeldTileBlocks / d.chunk_blocks());
-  if (by_rows) {
+  const std::int64_t most_columns = std::max<std::int64_t>(1, s.held_blocks / d.chunk_blocks());
+  if (s.by_rows) {
     d.columns_per_task = std::min(most_columns, d.column_panels);
     const std::int64_t left = ceil_div(wanted, d.column_tasks());
     d.rows_per_task = std::max(std::min(kFewestRows, d.row_panels), ceil_div(d.row_panels, left));
@@ -86,7 +89,7 @@ inline TileDivision divide_tiles(std::int64_t m, std::int64_t n, std::int64_t bl
     const std::int64_t left = d.column_tasks() >= threads ? 1 : ceil_div(wanted, d.column_tasks());
     d.rows_per_task = ceil_div(d.row_panels, left);
   }
-  if (sums_in_scratch && d.chunks() > 1) d.rows_per_task = std::min(d.rows_per_task, kSumPanels);
+  if (s.sums_in_scratch && d.chunks() > 1) d.rows_per_task = std::min(d.rows_per_task, kSumPanels);
   return d;
 }
 
