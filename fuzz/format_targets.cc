@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "data/pickle/reader.h"
 #include "formats/format.h"
 #include "formats/huggingface/model_config.h"
 #include "fuzz_targets.h"
+#include "pickle/reader.h"
 
 namespace snug {
 namespace {
@@ -34,15 +34,14 @@ class MemoryFile {
 };
 
 // Walks all of it: what is returned may be recursed into.
-std::size_t walk(const data::pickle::PickleValue& value) {
-  if (value.kind() == data::pickle::PickleKind::kString ||
-      value.kind() == data::pickle::PickleKind::kGlobal) {
+std::size_t walk(const pickle::PickleValue& value) {
+  if (value.kind() == pickle::PickleKind::kString || value.kind() == pickle::PickleKind::kGlobal) {
     return value.text().size();
   }
-  if (value.kind() < data::pickle::PickleKind::kList) return 1;
+  if (value.kind() < pickle::PickleKind::kList) return 1;
   std::size_t total = 1;
   for (std::size_t i = 0; i < value.size(); ++i) {
-    const bool is_dict = value.kind() == data::pickle::PickleKind::kDict;
+    const bool is_dict = value.kind() == pickle::PickleKind::kDict;
     total += is_dict ? walk(value.key(i)) + walk(value.value(i)) : walk(value.item(i));
   }
   return total;
@@ -67,8 +66,8 @@ void fuzz_checkpoint(std::string_view bytes) {
 
 void fuzz_torch_pickle(std::string_view bytes) {
   try {
-    const data::pickle::PickleDocument document =
-        data::pickle::parse_pickle(bytes, "fuzz", data::pickle::PickleDialect::kTorch);
+    const pickle::PickleDocument document =
+        pickle::parse_pickle(bytes, "fuzz", pickle::PickleDialect::kTorch);
     walk(document.root());
   } catch (const DataError&) {
   }

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "data/atomic_file.h"
 #include "data/dataset_publication.h"
-#include "data/pickle/reader.h"
-#include "data/pickle/writer.h"
+#include "pickle/reader.h"
+#include "pickle/writer.h"
 
 namespace snug::data {
 namespace {

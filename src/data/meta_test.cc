@@ -4,8 +4,8 @@
 
 #include "base/test_directory.h"
 #include "data/char_tokenizer.h"
-#include "data/pickle/samples.h"
-#include "data/pickle/writer.h"
+#include "pickle/samples.h"
+#include "pickle/writer.h"
 
 namespace snug::data {
 namespace {

@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "base/input_file.h"
 #include "base/temporary_folder.h"
-#include "data/pickle/writer.h"
 #include "formats/format.h"
 #include "formats/formats_testing.h"
 #include "formats/torch/zip_writer.h"
+#include "pickle/writer.h"
 
 namespace snug::formats {
 namespace {
@@ -45,7 +45,7 @@ class BadFile : public ::testing::Test {
   }
 
   // A zip of torch's form around this pickle, and one storage of 8 bytes.
-  void write_pickle(const std::string& name, data::pickle::PickleWriter& pickle) const {
+  void write_pickle(const std::string& name, pickle::PickleWriter& pickle) const {
     std::filesystem::remove(path(name));
     torch::ZipWriter zip(path(name));
     zip.add("x/data.pkl", pickle.finish());
@@ -83,7 +83,7 @@ TEST_F(BadFile, AChangedByteOfAStorageIsNoticed) {
 }
 
 TEST_F(BadFile, APickleThatWouldCallSomething) {
-  data::pickle::PickleWriter pickle;
+  pickle::PickleWriter pickle;
   pickle.global("posix", "system");
   pickle.begin_tuple();
   pickle.text("true");
@@ -96,7 +96,7 @@ TEST_F(BadFile, APickleThatWouldCallSomething) {
 TEST_F(BadFile, ATensorBeyondItsStorage) {
   for (const std::int64_t offset :
        {std::int64_t{0}, std::int64_t{2}, std::int64_t{-1}, std::int64_t{1} << 62}) {
-    data::pickle::PickleWriter pickle;
+    pickle::PickleWriter pickle;
     pickle.begin_dict();
     pickle.text("model_args");
     pickle.begin_dict();

@@ -43,12 +43,12 @@ void add_safetensors(const checkpoint::Path& file, WeightFiles& files) {
 
 void add_torch(const checkpoint::Path& path, WeightFiles& files) {
   auto opened = std::make_unique<torch::TorchFile>(path);
-  const data::pickle::PickleValue root = opened->root();
-  if (root.kind() != data::pickle::PickleKind::kDict) {
+  const pickle::PickleValue root = opened->root();
+  if (root.kind() != pickle::PickleKind::kDict) {
     throw DataError(fmt::format("{} holds no dict of tensors", path.string()));
   }
   for (std::size_t i = 0; i < root.size(); ++i) {
-    if (root.key(i).kind() != data::pickle::PickleKind::kString) continue;
+    if (root.key(i).kind() != pickle::PickleKind::kString) continue;
     const std::string name(root.key(i).text());
     // The causal mask of older versions, of bytes and four dimensions.
     if (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias")) continue;

@@ -21,10 +21,10 @@ class NanoGptReader {
   NanoGptReader(Source& source, torch::TorchFile& file) : source_(source), file_(file) {}
 
   void read() {
-    const data::pickle::PickleValue root = file_.root();
-    if (root.kind() != data::pickle::PickleKind::kDict) fail("holds no dict");
-    read_sizes(member(root, "model_args", data::pickle::PickleKind::kDict));
-    read_model(member(root, "model", data::pickle::PickleKind::kDict));
+    const pickle::PickleValue root = file_.root();
+    if (root.kind() != pickle::PickleKind::kDict) fail("holds no dict");
+    read_sizes(member(root, "model_args", pickle::PickleKind::kDict));
+    read_model(member(root, "model", pickle::PickleKind::kDict));
     if (const auto optimizer = root.find("optimizer")) read_optimizer(*optimizer);
     if (const auto iteration = root.find("iter_num")) {
       source_.state.iteration = whole(*iteration, "iter_num");
@@ -45,8 +45,8 @@ class NanoGptReader {
         file_.name(), what));
   }
 
-  data::pickle::PickleValue member(const data::pickle::PickleValue& dict, const char* key,
-                                   data::pickle::PickleKind kind) const {
+  pickle::PickleValue member(const pickle::PickleValue& dict, const char* key,
+                             pickle::PickleKind kind) const {
     const auto found = dict.find(key);
     if (!found) fail(fmt::format("has no '{}'", key));
     if (found->kind() != kind) {
@@ -55,16 +55,16 @@ class NanoGptReader {
     return *found;
   }
 
-  std::int64_t whole(const data::pickle::PickleValue& value, const char* key) const {
-    if (value.kind() != data::pickle::PickleKind::kInt || value.integer() < 0) {
+  std::int64_t whole(const pickle::PickleValue& value, const char* key) const {
+    if (value.kind() != pickle::PickleKind::kInt || value.integer() < 0) {
       fail(fmt::format("has a '{}' that is no whole number", key));
     }
     return value.integer();
   }
 
-  void read_sizes(const data::pickle::PickleValue& args) {
+  void read_sizes(const pickle::PickleValue& args) {
     const auto size = [&](const char* key) {
-      return whole(member(args, key, data::pickle::PickleKind::kInt), key);
+      return whole(member(args, key, pickle::PickleKind::kInt), key);
     };
     config::GptSizes& sizes = source_.sizes;
     sizes.n_layer = size("n_layer");
@@ -72,20 +72,20 @@ class NanoGptReader {
     sizes.n_embd = size("n_embd");
     sizes.block_size = size("block_size");
     sizes.vocab_size = size("vocab_size");
-    sizes.bias = member(args, "bias", data::pickle::PickleKind::kBool).integer() != 0;
+    sizes.bias = member(args, "bias", pickle::PickleKind::kBool).integer() != 0;
     if (const auto dropout = args.find("dropout"))
       sizes.dropout = file_.number(*dropout, "dropout");
     check_sizes(sizes, file_.name());
   }
 
-  void read_model(const data::pickle::PickleValue& model) {
+  void read_model(const pickle::PickleValue& model) {
     for (std::size_t i = 0; i < model.size(); ++i) {
-      if (model.key(i).kind() != data::pickle::PickleKind::kString) continue;
+      if (model.key(i).kind() != pickle::PickleKind::kString) continue;
       std::string_view name = model.key(i).text();
       if (name.starts_with(kCompiled)) name.remove_prefix(kCompiled.size());
       // Tied to wte; and the causal mask, which older versions of PyTorch had to keep.
       const bool unused = name == "lm_head.weight" || name.ends_with(".attn.bias");
-      if (unused || model.value(i).kind() != data::pickle::PickleKind::kTensor) continue;
+      if (unused || model.value(i).kind() != pickle::PickleKind::kTensor) continue;
       const std::string key(name);
       source_.tensors.insert_or_assign(key, file_.tensor(model.value(i), key));
     }
@@ -103,11 +103,9 @@ class NanoGptReader {
     return names;
   }
 
-  void read_optimizer(const data::pickle::PickleValue& optimizer) {
-    if (optimizer.kind() != data::pickle::PickleKind::kDict)
-      fail("has an 'optimizer' that is no dict");
-    const data::pickle::PickleValue states =
-        member(optimizer, "state", data::pickle::PickleKind::kDict);
+  void read_optimizer(const pickle::PickleValue& optimizer) {
+    if (optimizer.kind() != pickle::PickleKind::kDict) fail("has an 'optimizer' that is no dict");
+    const pickle::PickleValue states = member(optimizer, "state", pickle::PickleKind::kDict);
     if (states.size() == 0) return;  // saved before the first update
     const std::vector<std::string> names = numbered_parameters();
     if (states.size() != names.size()) {
@@ -122,28 +120,27 @@ class NanoGptReader {
     source_.has_optimizer = true;
   }
 
-  void read_moments(const data::pickle::PickleValue& state, const std::string& name) {
-    if (state.kind() != data::pickle::PickleKind::kDict)
-      fail("has a parameter's state that is no dict");
+  void read_moments(const pickle::PickleValue& state, const std::string& name) {
+    if (state.kind() != pickle::PickleKind::kDict) fail("has a parameter's state that is no dict");
     for (const char* moment : {kFirstMoment, kSecondMoment}) {
       const std::string key = name + moment;
       source_.tensors.insert_or_assign(
-          key, file_.tensor(member(state, moment + 1, data::pickle::PickleKind::kTensor), key));
+          key, file_.tensor(member(state, moment + 1, pickle::PickleKind::kTensor), key));
     }
     if (const auto step = state.find("step")) steps_ = file_.number(*step, "step");
   }
 
   // What a Snug config can hold of it; the rest is left out.
-  void read_config(const data::pickle::PickleValue& config) {
-    if (config.kind() != data::pickle::PickleKind::kDict) fail("has a 'config' that is no dict");
+  void read_config(const pickle::PickleValue& config) {
+    if (config.kind() != pickle::PickleKind::kDict) fail("has a 'config' that is no dict");
     for (std::size_t i = 0; i < config.size(); ++i) {
-      if (config.key(i).kind() != data::pickle::PickleKind::kString) continue;
-      const data::pickle::PickleValue value = config.value(i);
+      if (config.key(i).kind() != pickle::PickleKind::kString) continue;
+      const pickle::PickleValue value = config.value(i);
       Json json;
-      if (value.kind() == data::pickle::PickleKind::kBool) json = value.integer() != 0;
-      if (value.kind() == data::pickle::PickleKind::kInt) json = value.integer();
-      if (value.kind() == data::pickle::PickleKind::kFloat) json = value.real();
-      if (value.kind() == data::pickle::PickleKind::kString) json = std::string(value.text());
+      if (value.kind() == pickle::PickleKind::kBool) json = value.integer() != 0;
+      if (value.kind() == pickle::PickleKind::kInt) json = value.integer();
+      if (value.kind() == pickle::PickleKind::kFloat) json = value.real();
+      if (value.kind() == pickle::PickleKind::kString) json = std::string(value.text());
       const std::string key(config.key(i).text());
       try {
         Json alone = Json::object();

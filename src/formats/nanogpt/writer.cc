@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "config/config.h"
-#include "data/pickle/writer.h"
 #include "formats/nanogpt/nanogpt.h"
 #include "formats/publish.h"
 #include "formats/torch/zip_writer.h"
 #include "gpt2/spec.h"
+#include "pickle/writer.h"
 
 namespace snug::formats::nanogpt {
 namespace {
@@ -235,7 +235,7 @@ class NanoGptWriter {
   const Source& source_;
   const model::ModelSpec model_;
   torch::ZipWriter zip_;
-  data::pickle::PickleWriter pickle_;
+  pickle::PickleWriter pickle_;
   std::int64_t storage_count_ = 0;
 };
 

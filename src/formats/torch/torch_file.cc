@@ -41,13 +41,12 @@ std::string read_text(const ZipArchive& archive, const ZipArchive::Entry& entry,
   return text;
 }
 
-std::vector<std::int64_t> whole_numbers(const data::pickle::PickleValue& tuple) {
+std::vector<std::int64_t> whole_numbers(const pickle::PickleValue& tuple) {
   std::vector<std::int64_t> numbers;
-  if (tuple.kind() != data::pickle::PickleKind::kTuple &&
-      tuple.kind() != data::pickle::PickleKind::kList)
+  if (tuple.kind() != pickle::PickleKind::kTuple && tuple.kind() != pickle::PickleKind::kList)
     return {-1};
   for (std::size_t i = 0; i < tuple.size(); ++i) {
-    if (tuple.item(i).kind() != data::pickle::PickleKind::kInt) return {-1};
+    if (tuple.item(i).kind() != pickle::PickleKind::kInt) return {-1};
     numbers.push_back(tuple.item(i).integer());
   }
   return numbers;
@@ -97,9 +96,9 @@ TorchFile::TorchFile(const std::filesystem::path& path) {
       throw DataError(fmt::format("{}: its numbers are big-endian, which is not read", name()));
     }
   }
-  pickle_ = std::make_unique<data::pickle::PickleDocument>(data::pickle::parse_pickle(
-      read_text(*archive_, *pickle, data::pickle::PickleLimits::kFileBytes), name(),
-      data::pickle::PickleDialect::kTorch));
+  pickle_ = std::make_unique<pickle::PickleDocument>(
+      pickle::parse_pickle(read_text(*archive_, *pickle, pickle::PickleLimits::kFileBytes), name(),
+                           pickle::PickleDialect::kTorch));
 }
 
 const ByteSource& TorchFile::storage(const std::string& key, const std::string& called) {
@@ -113,12 +112,12 @@ const ByteSource& TorchFile::storage(const std::string& key, const std::string& 
   return *storages_.emplace(key, std::make_unique<ZipBytes>(*archive_, *entry)).first->second;
 }
 
-StoredTensor TorchFile::tensor(const data::pickle::PickleValue& value, const std::string& called) {
+StoredTensor TorchFile::tensor(const pickle::PickleValue& value, const std::string& called) {
   const auto fail = [&](const std::string& what) {
     throw DataError(fmt::format("{}: tensor {} {}", name(), checkpoint::printable(called), what));
   };
-  if (value.kind() != data::pickle::PickleKind::kTensor) fail("is something else");
-  const data::pickle::PickleValue held = value.item(0);
+  if (value.kind() != pickle::PickleKind::kTensor) fail("is something else");
+  const pickle::PickleValue held = value.item(0);
   const std::optional<DType> dtype = float_type(held.item(1).text());
   if (!dtype) fail(fmt::format("is of {}, not floating-point", held.item(1).text()));
   const std::vector<std::int64_t> size = whole_numbers(value.item(2)),
@@ -126,7 +125,7 @@ StoredTensor TorchFile::tensor(const data::pickle::PickleValue& value, const std
   const std::optional<Shape> shape = checkpoint::shape_of(size);
   if (!shape || size.size() != stride.size()) fail("has a shape that makes no sense");
   std::int64_t offset = 0;
-  if (value.item(1).kind() != data::pickle::PickleKind::kInt ||
+  if (value.item(1).kind() != pickle::PickleKind::kInt ||
       __builtin_mul_overflow(value.item(1).integer(), size_of(*dtype), &offset)) {
     fail("has an offset that makes no sense");
   }
@@ -144,9 +143,9 @@ StoredTensor TorchFile::tensor(const data::pickle::PickleValue& value, const std
   return tensor;
 }
 
-double TorchFile::number(const data::pickle::PickleValue& value, const std::string& called) {
-  if (value.kind() == data::pickle::PickleKind::kFloat) return value.real();
-  if (value.kind() == data::pickle::PickleKind::kInt) return static_cast<double>(value.integer());
+double TorchFile::number(const pickle::PickleValue& value, const std::string& called) {
+  if (value.kind() == pickle::PickleKind::kFloat) return value.real();
+  if (value.kind() == pickle::PickleKind::kInt) return static_cast<double>(value.integer());
   const StoredTensor scalar = tensor(value, called);
   if (scalar.element_count() != 1) {
     throw DataError(fmt::format("{}: {} is not a single number", name(), called));

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "data/pickle/reader.h"
 #include "formats/stored_tensor.h"
 #include "formats/torch/zip_archive.h"
+#include "pickle/reader.h"
 
 namespace snug::formats::torch {
 
@@ -22,21 +22,21 @@ class TorchFile : public OpenFile {
   // Throws DataError for whatever is not such a file.
   explicit TorchFile(const std::filesystem::path& path);
 
-  data::pickle::PickleValue root() const { return pickle_->root(); }
+  pickle::PickleValue root() const { return pickle_->root(); }
   const std::string& name() const { return archive_->name(); }
 
   // A value of kind kTensor as it lies in the file, which must outlive it. Throws DataError, by
   // `called`, for a layout or type that is not read, or data outside its storage.
-  StoredTensor tensor(const data::pickle::PickleValue& value, const std::string& called);
+  StoredTensor tensor(const pickle::PickleValue& value, const std::string& called);
   // A number, or a tensor of one element.
-  double number(const data::pickle::PickleValue& value, const std::string& called);
+  double number(const pickle::PickleValue& value, const std::string& called);
 
  private:
   const ByteSource& storage(const std::string& key, const std::string& called);
 
   std::unique_ptr<ZipArchive> archive_;  // by pointer, as entries refer to it
   std::string prefix_;                   // "ckpt/": the folder inside the archive
-  std::unique_ptr<data::pickle::PickleDocument> pickle_;
+  std::unique_ptr<pickle::PickleDocument> pickle_;
   std::unordered_map<std::string, std::unique_ptr<ZipBytes>> storages_;
 };
 

@@ -1,10 +1,10 @@
-#include "data/pickle/writer.h"
+#include "pickle/writer.h"
 
 #include <bit>
 #include <limits>
 #include <utility>
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 
 PickleWriter::PickleWriter() : bytes_("\x80\x02") {}
 
@@ -70,4 +70,4 @@ std::string PickleWriter::finish() {
   return std::move(bytes_);
 }
 
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

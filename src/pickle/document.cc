@@ -1,4 +1,4 @@
-#include "data/pickle/document.h"
+#include "pickle/document.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 namespace {
 
 void require(bool holds, PickleKind kind, std::string_view wanted) {
@@ -166,4 +166,4 @@ std::optional<PickleValue> PickleValue::find(std::string_view wanted) const {
   return std::nullopt;
 }
 
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

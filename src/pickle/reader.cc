@@ -1,12 +1,12 @@
-#include "data/pickle/reader.h"
+#include "pickle/reader.h"
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/input_file.h"
-#include "data/pickle/machine.h"
+#include "pickle/machine.h"
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 
 PickleDocument parse_pickle(std::string_view bytes, const std::string& name,
                             PickleDialect dialect) {
@@ -21,4 +21,4 @@ PickleDocument read_pickle(const std::filesystem::path& path) {
   return parse_pickle(read_whole_file(path, PickleLimits::kFileBytes), path.string());
 }
 
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

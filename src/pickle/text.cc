@@ -1,10 +1,10 @@
-#include "data/pickle/text.h"
+#include "pickle/text.h"
 
 #include <charconv>
 
 #include "base/utf8.h"
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 namespace {
 
 template <typename Number>
@@ -103,4 +103,4 @@ std::optional<std::string> parse_quoted_string(std::string_view line) {
   return out;
 }
 
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

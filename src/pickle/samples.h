@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 
 // pickle.dumps({'n': None, 't': True, 'f': False,
 //   'i': [0, 1, -1, 255, 256, 65535, 65536, 2**31-1, -2**31, 2**31, 2**63-1, -2**63],
@@ -73,4 +73,4 @@ inline std::string from_hex(std::string_view hex) {
   return bytes;
 }
 
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 
 // "-12" or "12L"; must fit 64 bits.
 std::optional<std::int64_t> parse_pickle_int(std::string_view line);
@@ -21,4 +21,4 @@ std::optional<std::string> parse_raw_unicode_escape(std::string_view line);
 // STRING's quoted literal of Python 2, with its escapes. Gives the bytes.
 std::optional<std::string> parse_quoted_string(std::string_view line);
 
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

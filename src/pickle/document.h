@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 
 // Limits of what reading a pickle may cost: together they bound its memory to about 300 MiB.
 struct PickleLimits {
@@ -93,4 +93,4 @@ class PickleDocument {
   std::uint32_t root_;
 };
 
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

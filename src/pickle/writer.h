@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 
 // One value, usually a dict, and then finish(). Between begin_dict and end_dict values alternate:
 // key, value, key, value. The caller keeps the order; nothing here checks it. The last four are for
@@ -40,4 +40,4 @@ class PickleWriter {
   std::string bytes_;
 };
 
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

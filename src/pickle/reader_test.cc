@@ -1,4 +1,4 @@
-#include "data/pickle/reader.h"
+#include "pickle/reader.h"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "base/test_directory.h"
-#include "data/pickle/samples.h"
-#include "data/pickle/writer.h"
+#include "pickle/samples.h"
+#include "pickle/writer.h"
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 namespace {
 
 using std::string_literals::operator""s;
@@ -247,4 +247,4 @@ TEST(PickleValue, AskingForWhatIsNotThereIsABug) {
 }
 
 }  // namespace
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "data/pickle/machine.h"
+#include "pickle/machine.h"
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 namespace {
 
 constexpr std::string_view kOrderedDict = "collections OrderedDict";
@@ -98,4 +98,4 @@ bool PickleMachine::run_torch(std::uint8_t opcode) {
   }
 }
 
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "data/pickle/document.h"
+#include "pickle/document.h"
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 
 enum class PickleDialect { kPlain, kTorch };
 
@@ -21,4 +21,4 @@ PickleDocument parse_pickle(std::string_view bytes, const std::string& name,
 // The same for a file of at most PickleLimits::kFileBytes.
 PickleDocument read_pickle(const std::filesystem::path& path);
 
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

@@ -9,10 +9,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "data/pickle/document.h"
-#include "data/pickle/reader.h"
+#include "pickle/document.h"
+#include "pickle/reader.h"
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 
 class PickleMachine {
  public:
@@ -80,4 +80,4 @@ class PickleMachine {
   std::unordered_map<std::uint64_t, std::uint32_t> memo_;
 };
 
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "base/utf8.h"
-#include "data/pickle/machine.h"
-#include "data/pickle/text.h"
+#include "pickle/machine.h"
+#include "pickle/text.h"
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 namespace {
 
 constexpr std::uint64_t kHighestProtocol = 5;
@@ -215,4 +215,4 @@ std::uint64_t PickleMachine::take_index() {
   return static_cast<std::uint64_t>(*index);
 }
 
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 #include "base/philox.h"
-#include "data/pickle/reader.h"
-#include "data/pickle/samples.h"
+#include "pickle/reader.h"
+#include "pickle/samples.h"
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 namespace {
 
 class Dice {
@@ -112,4 +112,4 @@ TEST(PickleFuzz, RandomPrograms) {
 }
 
 }  // namespace
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle

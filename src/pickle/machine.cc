@@ -1,11 +1,11 @@
-#include "data/pickle/machine.h"
+#include "pickle/machine.h"
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/utf8.h"
 
-namespace snug::data::pickle {
+namespace snug::pickle {
 
 PickleDocument PickleMachine::run() {
   constexpr std::uint8_t kStop = '.';
@@ -163,4 +163,4 @@ void PickleMachine::recall(std::uint64_t index) {
   push(found->second);
 }
 
-}  // namespace snug::data::pickle
+}  // namespace snug::pickle
