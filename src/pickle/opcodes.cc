@@ -1,42 +1,17 @@
 // PickleMachine's opcodes, named as in Python's pickletools.
 #include <fmt/format.h>
 
-#include <array>
 #include <bit>
-#include <utility>
 
 #include "base/utf8.h"
 #include "pickle/machine.h"
+#include "pickle/opcode_names.h"
 #include "pickle/text.h"
 
 namespace snug::pickle {
-namespace {
-
-constexpr std::uint64_t kHighestProtocol = 5;
-
-// Opcodes that plain data never needs, and that could run code or reach outside the file.
-constexpr std::array<std::pair<std::uint8_t, std::string_view>, 15> kRefused{{
-    {'c', "GLOBAL"},
-    {0x93, "STACK_GLOBAL"},
-    {'R', "REDUCE"},
-    {'b', "BUILD"},
-    {'i', "INST"},
-    {'o', "OBJ"},
-    {0x81, "NEWOBJ"},
-    {0x92, "NEWOBJ_EX"},
-    {0x82, "EXT1"},
-    {0x83, "EXT2"},
-    {0x84, "EXT4"},
-    {'P', "PERSID"},
-    {'Q', "BINPERSID"},
-    {0x97, "NEXT_BUFFER"},
-    {0x98, "READONLY_BUFFER"},
-}};
-
-}  // namespace
 
 void PickleMachine::refuse(std::uint8_t opcode) const {
-  for (const auto& [refused, opcode_name] : kRefused) {
+  for (const auto& [refused, opcode_name] : kRefusedOpcodes) {
     if (refused == opcode) {
       fail(fmt::format("opcode {} is refused, for only plain data is read", opcode_name));
     }

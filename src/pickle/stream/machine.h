@@ -1,0 +1,60 @@
+// The stack machine behind reader.h. An opcode takes time in proportion to its bytes in the file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pickle/stream/byte_reader.h"
+#include "pickle/stream/item.h"
+#include "pickle/stream/memo.h"
+
+namespace snug::pickle::stream {
+
+class Machine {
+ public:
+  // Both outlive this.
+  Machine(ByteReader& bytes, Builder& builder) : bytes_(bytes), builder_(builder) {}
+  Item run();
+
+ private:
+  // Opcodes by family; false when `opcode` is of another.
+  bool run_memo(std::uint8_t opcode);
+  bool run_number(std::uint8_t opcode);
+  bool run_container(std::uint8_t opcode);
+  bool run_text(std::uint8_t opcode);
+  bool run_stack(std::uint8_t opcode);
+  [[noreturn]] void refuse(std::uint8_t opcode) const;
+
+  std::int64_t take_long(std::uint64_t byte_count);
+  std::uint64_t take_index();
+
+  void push(const Item& item);
+  void push_integer(ItemKind kind, std::int64_t value) { push({kind, 0, value}); }
+  void push_line_integer(bool may_be_bool);
+  void push_text(std::string_view text);
+  void push_line_text(const std::optional<std::string>& text);
+  void push_empty(ItemKind kind);
+  void push_filled(ItemKind kind, std::size_t count);
+  void remember(std::uint64_t index);
+  void recall(std::uint64_t index);
+  void extend(ItemKind kind, std::size_t count);
+  void hand_over(Item& container, std::span<Item> items);
+
+  // Nothing reaches below the last mark.
+  std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
+  std::size_t above_mark();  // values above the last mark, which is taken away
+  void need(std::size_t count) const;
+  void drop(std::size_t count);
+
+  ByteReader& bytes_;
+  Builder& builder_;
+  Memo memo_;
+  std::vector<Item> stack_;
+  std::vector<std::size_t> marks_;
+};
+
+}  // namespace snug::pickle::stream
