@@ -1,0 +1,171 @@
+#include "doctor/snapshot/names.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "doctor/snapshot/layers.h"
+#include "doctor/snapshot/unrecorded.h"
+
+namespace snug::doctor::snapshot {
+namespace {
+
+// A gradient stays until the optimizer has used it; what backward only computes with goes within a
+// few events.
+constexpr std::uint32_t kShortLife = 64;
+
+class NameTable {
+ public:
+  explicit NameTable(std::vector<Name>& table) : table_(table) { of(Name{}); }
+
+  std::uint32_t of(const Name& name) {
+    const auto [place, is_new] =
+        known_.try_emplace(name, static_cast<std::uint32_t>(table_.size()));
+    if (is_new) table_.push_back(name);
+    return place->second;
+  }
+
+ private:
+  std::vector<Name>& table_;
+  std::map<Name, std::uint32_t> known_;
+};
+
+class Namer {
+ public:
+  Namer(const Snapshot& snapshot, const Reading& reading)
+      : snapshot_(snapshot), reading_(reading), table_(names_.table) {
+    for (const Place& place : reading.places) parts_.push_back(part_of(reading.model, place));
+  }
+
+  Names run() {
+    const std::vector<std::int32_t> layers = layers_of_lives();
+    names_.blocks.assign(snapshot_.blocks.size(), 0);
+    names_.lives.assign(snapshot_.trace.lives.size(), 0);
+    for (std::size_t i = 0; i < snapshot_.trace.lives.size(); ++i) {
+      const Life& life = snapshot_.trace.lives[i];
+      if (life.stack != kNoStack) names_.lives[i] = table_.of(by_frames(life, layers[i]));
+    }
+    name_blocks(layers);
+    name_silent_lives();
+    return std::move(names_);
+  }
+
+ private:
+  Name by_frames(const Life& life, std::int32_t layer) const {
+    return by_frames(life.stack, life.bytes, layer);
+  }
+
+  Name by_frames(std::uint32_t stack, std::int64_t bytes, std::int32_t layer) const {
+    Name name = name_by_frames(reading_.places[stack], parts_[stack], reading_.sizes, bytes);
+    name.layer = layer;
+    return name;
+  }
+
+  std::vector<std::int32_t> layers_of_lives() const {
+    LayerCounter counter(reading_.sizes.layers);
+    for (const Life& life : snapshot_.trace.lives) {
+      const Place& place = reading_.places[life.stack];
+      counter.add(parts_[life.stack], branch_of(reading_.model, place), place.recomputes);
+    }
+    return counter.finish();
+  }
+
+  void name_blocks(const std::vector<std::int32_t>& layers) {
+    NamedSizes named;
+    SizeCounts held;
+    std::vector<Unrecorded> unrecorded;
+    for (const Segment& segment : snapshot_.segments) {
+      for (std::uint32_t i = 0; i < segment.block_count; ++i) {
+        const std::uint32_t index = segment.first_block + i;
+        const Block& block = snapshot_.blocks[index];
+        if (block.state == BlockState::kFree) continue;
+        ++held[block.requested_bytes];
+        if (block.stack == kNoStack) {
+          unrecorded.push_back({index, block.requested_bytes, block.life == kNoLife, {}});
+          continue;
+        }
+        const std::int32_t layer = block.life == kNoLife ? -1 : layers[block.life];
+        const Name name = by_frames(block.stack, block.requested_bytes, layer);
+        if (name.role == Role::kWeights) ++named.weights[block.requested_bytes];
+        if (name.role == Role::kOptimizer) ++named.optimizer[block.requested_bytes];
+        names_.blocks[index] = table_.of(name);
+      }
+    }
+    const bool knows_sizes = reading_.sizes.is_known();
+    parameters_ = knows_sizes ? parameter_sizes(reading_.sizes) : named.weights;
+    name_states(parameters_, named, snapshot_.has_frames(), unrecorded);
+    name_by_model(reading_.sizes, held, unrecorded);
+    for (const Unrecorded& block : unrecorded) {
+      const std::uint32_t name = table_.of(block.name);
+      names_.blocks[block.block] = name;
+      const std::uint32_t life = snapshot_.blocks[block.block].life;
+      if (life != kNoLife) names_.lives[life] = name;
+    }
+  }
+
+  // Lives that ended and have no frames: what others of their size are called, if that is one
+  // thing; a parameter's size that stays is a gradient.
+  void name_silent_lives() {
+    const std::unordered_map<std::int64_t, Name> by_size = usual_names();
+    for (std::size_t i = 0; i < snapshot_.trace.lives.size(); ++i) {
+      const Life& life = snapshot_.trace.lives[i];
+      if (life.stack != kNoStack || names_.lives[i] != 0) continue;
+      Name name;
+      name.source = Source::kSize;
+      const auto usual = by_size.find(life.bytes);
+      const bool stays = life.is_older || life.died - life.born > kShortLife;
+      if (parameters_.contains(life.bytes) && stays) {
+        name.role = Role::kGradients;
+      } else if ((life.is_older || !snapshot_.has_frames()) && usual != by_size.end()) {
+        name = usual->second;
+      } else if (snapshot_.has_frames() && !life.is_older) {
+        name.role = Role::kTemporary;
+      } else {
+        name.source = Source::kNothing;
+      }
+      names_.lives[i] = table_.of(name);
+    }
+  }
+
+  std::unordered_map<std::int64_t, Name> usual_names() const {
+    std::unordered_map<std::int64_t, Name> usual;
+    const auto see = [&](std::int64_t bytes, Name name) {
+      name.layer = -1;
+      name.source = Source::kSize;
+      name.frame = kNoFrame;
+      if (name.role != Role::kUnknown && name.role != Role::kWeights)
+        usual.try_emplace(bytes, name);
+    };
+    for (std::size_t i = 0; i < snapshot_.blocks.size(); ++i) {
+      if (snapshot_.blocks[i].state != BlockState::kFree)
+        see(snapshot_.blocks[i].requested_bytes, names_.of_block(i));
+    }
+    for (std::size_t i = 0; i < snapshot_.trace.lives.size(); ++i) {
+      if (names_.lives[i] != 0) see(snapshot_.trace.lives[i].bytes, names_.of_life(i));
+    }
+    return usual;
+  }
+
+  const Snapshot& snapshot_;
+  const Reading& reading_;
+  Names names_;
+  NameTable table_;
+  std::vector<Part> parts_;
+  SizeCounts parameters_;
+};
+
+}  // namespace
+
+Reading read_places(const Snapshot& snapshot) {
+  Reading reading;
+  reading.places = places_of(snapshot);
+  reading.model = learn_model_file(reading.places);
+  reading.sizes = infer_sizes(snapshot, reading.places, reading.model);
+  return reading;
+}
+
+Names name_all(const Snapshot& snapshot, const Reading& reading) {
+  return Namer(snapshot, reading).run();
+}
+
+}  // namespace snug::doctor::snapshot
