@@ -31,19 +31,14 @@ void Machine::refuse(std::uint8_t opcode) const {
   bytes_.fail(fmt::format("0x{:02X} is no opcode", opcode));
 }
 
-void Machine::push(const Item& item) {
-  if (stack_.size() >= StreamLimits::kStack) bytes_.fail("too many values on the stack");
-  stack_.push_back(item);
-}
-
-void Machine::push_text(std::string_view text) { push({ItemKind::kText, 0, builder_.text(text)}); }
+void Machine::push_text(std::string_view text) { push(ItemKind::kText, 0, builder_.text(text)); }
 
 void Machine::push_line_text(const std::optional<std::string>& text) {
   if (!text) bytes_.fail("a string with valid escapes is wanted");
   push_text(*text);
 }
 
-void Machine::push_empty(ItemKind kind) { push({kind, 0, builder_.container(kind)}); }
+void Machine::push_empty(ItemKind kind) { push(kind, 0, builder_.container(kind)); }
 
 // A container of the last `count` values, which it takes the place of.
 void Machine::push_filled(ItemKind kind, std::size_t count) {
@@ -51,7 +46,7 @@ void Machine::push_filled(ItemKind kind, std::size_t count) {
   Item made{kind, 0, builder_.container(kind)};
   hand_over(made, std::span(stack_).last(count));
   drop(count);
-  push(made);
+  push(made.kind, made.memo, made.value);
 }
 
 // Adds the last `count` values to the container below them.
@@ -92,10 +87,16 @@ void Machine::remember(std::uint64_t index) {
       index < ~std::uint32_t{0} ? static_cast<std::uint32_t>(index) + 1 : std::uint32_t{0};
 }
 
+void Machine::fail_to_recall(std::uint64_t index) const {
+  if (index >= Memo::kPlaces && index < memo_.count())
+    bytes_.fail(fmt::format("memo {} is beyond what is remembered", index));
+  bytes_.fail(fmt::format("memo {} was never written", index));
+}
+
 void Machine::recall(std::uint64_t index) {
   const Item item = memo_.get(index);
-  if (item.kind == ItemKind::kNone) bytes_.fail(fmt::format("memo {} was never written", index));
-  push(item);
+  if (item.kind == ItemKind::kNone) fail_to_recall(index);
+  push(item.kind, item.memo, item.value);
 }
 
 Item read_pickle_stream(ByteSource source, const std::string& name, Builder& builder) {

@@ -52,7 +52,7 @@ bool Machine::run_number(std::uint8_t opcode) {
     case 0x8B:  // LONG4
       return push_integer(ItemKind::kInt, take_long(bytes_.little_endian(4))), true;
     case 'N':  // NONE
-      return push({}), true;
+      return push(ItemKind::kNone, 0, 0), true;
     case 0x88:  // NEWTRUE
     case 0x89:  // NEWFALSE
       return push_integer(ItemKind::kBool, opcode == 0x88), true;
@@ -61,10 +61,10 @@ bool Machine::run_number(std::uint8_t opcode) {
       return push_line_integer(opcode == 'I'), true;
     case 'F':  // FLOAT
       if (!parse_pickle_float(bytes_.line())) bytes_.fail("a float is wanted");
-      return push({ItemKind::kFloat, 0, 0}), true;
+      return push(ItemKind::kFloat, 0, 0), true;
     case 'G':  // BINFLOAT: no one asks for its value
       bytes_.little_endian(8);
-      return push({ItemKind::kFloat, 0, 0}), true;
+      return push(ItemKind::kFloat, 0, 0), true;
     default:
       return false;
   }
@@ -157,6 +157,12 @@ bool Machine::run_text(std::uint8_t opcode) {
   }
 }
 
+void Machine::duplicate() {
+  need(1);
+  const Item item = stack_.back();
+  push(item.kind, item.memo, item.value);
+}
+
 bool Machine::run_stack(std::uint8_t opcode) {
   switch (opcode) {
     case '(':  // MARK
@@ -175,7 +181,7 @@ bool Machine::run_stack(std::uint8_t opcode) {
     case '1':  // POP_MARK
       return drop(above_mark()), true;
     case '2':  // DUP
-      return need(1), push(Item(stack_.back())), true;
+      return duplicate(), true;
     default:
       return false;
   }
