@@ -140,9 +140,6 @@ void infer_heads(const Seen& seen, ModelSizes& sizes) {
     sizes.heads = heads;
     return;
   }
-  constexpr std::int64_t kUsualHead = 64;
-  if (sizes.heads == 0 && sizes.width % kUsualHead == 0) sizes.heads = sizes.width / kUsualHead;
-  if (sizes.heads == 0) sizes.heads = 1;
 }
 
 void infer_precision(const Seen& seen, ModelSizes& sizes) {
@@ -194,7 +191,10 @@ torch::TorchRun run_of(const ModelSizes& sizes) {
   torch::TorchRun run;
   run.n_layer = sizes.layers;
   run.n_embd = sizes.width;
-  run.n_head = sizes.heads;
+  constexpr std::int64_t kUsualHead = 64;
+  run.n_head = sizes.heads > 0                 ? sizes.heads
+               : sizes.width % kUsualHead == 0 ? sizes.width / kUsualHead
+                                               : 1;
   run.block_size = sizes.block;
   run.vocab_size = sizes.vocabulary;
   run.bias = sizes.bias;
