@@ -27,14 +27,19 @@ function(snug_library name)
   snug_precompile(snug_${name} "library" "${numeric}")
   if(tests AND SNUG_TESTS)
     add_executable(${name}_test ${tests})
+    set(numeric "")
+    if(name IN_LIST SNUG_NUMERIC_TESTS)
+      set(numeric NUMERIC)
+    endif()
     snug_test_program(${name}_test ${numeric} LINKS snug_${name})
     snug_unit_tests(${name}_test)
   endif()
 endfunction()
 
-# The libraries whose loops decide how long the tests run. SNUG_NUMERIC_FLAGS is for them and for
-# the tests that compute as much themselves.
-set(SNUG_NUMERIC backend)
+# The libraries whose loops decide how long the tests run, and the tests that compute as much
+# themselves: SNUG_NUMERIC_FLAGS is for them.
+set(SNUG_NUMERIC backend config program gpt2 plan fit doctor tokenizer pickle)
+set(SNUG_NUMERIC_TESTS backend)
 
 # The warnings and sanitizers of the house, for one target.
 function(snug_flags target)
