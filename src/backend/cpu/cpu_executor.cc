@@ -7,27 +7,10 @@
 #include "backend/cpu/gemm_peak.h"
 #include "backend/cpu/op_run.h"
 #include "backend/cpu/threads.h"
+#include "backend/phase_walk.h"
 #include "base/error.h"
 
 namespace snug::cpu {
-namespace {
-
-struct Rows {
-  std::int64_t first, end;
-};
-
-// The rows of an op outside of loops: all that are in use, or the one that the context names.
-Rows rows_of(const ops::Op& op, const program::Phase& phase, const backend::StepContext& context) {
-  const auto* linear = op.as<ops::Linear>();
-  if (linear == nullptr || !linear->row_from_context) {
-    return {0, context.sequence_count * phase.block_size};
-  }
-  const std::int64_t row = phase.block_size > 1 ? context.position : 0;
-  return {row, row + 1};
-}
-
-}  // namespace
-
 CpuExecutor::CpuExecutor(const program::Program& program, const plan::Plan& plan,
                          const KernelTable& kernels)
     : program_(program),
@@ -124,23 +107,10 @@ double CpuExecutor::measure_peak_flops() {
 
 void CpuExecutor::run(const program::Phase& phase, const backend::StepContext& context) {
   const ThreadCountScope scope(threads_);
-  const auto p = static_cast<std::size_t>(&phase - program_.phases.data());
-  if (p >= program_.phases.size()) throw InternalError("a phase of another program");
-  const std::int64_t rows = context.sequence_count * phase.block_size;
-  for (std::size_t o = 0; o < phase.ops.size();) {
-    const ops::RowLoop* loop = phase.loop_of(o);
-    if (loop == nullptr) {
-      const auto [first, end] = rows_of(phase.ops[o], phase, context);
-      run_op(p, o++, context, first, end);
-      continue;
-    }
-    for (std::int64_t row = 0; row < rows;) {
-      const std::int64_t next = loop->chunk_end(row, phase.block_size, rows);
-      for (std::size_t i = loop->first_op; i < loop->end_op; ++i) run_op(p, i, context, row, next);
-      row = next;
-    }
-    o = loop->end_op;
-  }
+  const std::size_t p = backend::index_of(program_, phase);
+  backend::walk_phase(phase, context, [&](std::size_t op, const backend::RowRange& rows) {
+    run_op(p, op, context, rows.first, rows.end);
+  });
 }
 
 }  // namespace snug::cpu

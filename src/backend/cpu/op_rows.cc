@@ -1,7 +1,5 @@
 #include "backend/cpu/op_rows.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -9,7 +7,7 @@
 #include "backend/cpu/linear.h"
 #include "backend/cpu/op_functions.h"
 #include "backend/cpu/op_run.h"
-#include "base/error.h"
+#include "backend/op_table.h"
 
 namespace snug::cpu {
 namespace {
@@ -97,34 +95,15 @@ constexpr std::array kOtherRows = {
     row_of_bytes<ops::CheckpointRead, run_checkpoint_read>(),
 };
 
-template <std::size_t... counts>
-constexpr auto joined(const std::array<OpRow, counts>&... parts) {
-  std::array<OpRow, (counts + ...)> all{};
-  std::size_t next = 0;
-  const auto append = [&](const auto& part) {
-    for (const OpRow& row : part) all[next++] = row;
-  };
-  (append(parts), ...);
-  return all;
-}
-
-constexpr auto kRows =
-    joined(kActivationRows<float>, kActivationRows<Bf16>, kActivationRows<F16>, kOtherRows);
+constexpr auto kRows = backend::joined_rows(kActivationRows<float>, kActivationRows<Bf16>,
+                                            kActivationRows<F16>, kOtherRows);
 
 }  // namespace
 
 std::span<const OpRow> op_rows() { return kRows; }
 
 const OpRow& row_of(const ops::Op& op, const ops::Shapes& shapes) {
-  const std::optional<DType> precision = ops::precision_of(op, shapes);
-  for (const OpRow& candidate : kRows) {
-    if (candidate.kind == op.kind() && (!candidate.precision || candidate.precision == precision)) {
-      return candidate;
-    }
-  }
-  throw InternalError(fmt::format("the cpu backend has no kernel for '{}' in {} ({})",
-                                  ops::name_of(op), precision ? name_of(*precision) : "bytes",
-                                  op.label));
+  return backend::row_of(kRows, op, shapes, "cpu");
 }
 
 }  // namespace snug::cpu

@@ -9,24 +9,11 @@
 #include "backend/cuda/op_run.h"
 #include "backend/cuda/peak_flops.h"
 #include "backend/cuda/scratch.h"
+#include "backend/phase_walk.h"
 #include "base/error.h"
 
 namespace snug::cuda {
 namespace {
-
-struct Rows {
-  std::int64_t first, end;
-};
-
-// The rows of an op outside of loops: all that are in use, or the one that the context names.
-Rows rows_of(const ops::Op& op, const program::Phase& phase, const backend::StepContext& context) {
-  const auto* linear = op.as<ops::Linear>();
-  if (linear == nullptr || !linear->row_from_context) {
-    return {0, context.sequence_count * phase.block_size};
-  }
-  const std::int64_t row = phase.block_size > 1 ? context.position : 0;
-  return {row, row + 1};
-}
 
 // What the kernels cannot hold is refused by name before anything runs.
 void require_supported(const ops::Op& op, const ops::Shapes& shapes) {
@@ -140,23 +127,10 @@ void CudaExecutor::run_op(std::size_t phase, std::size_t op, const backend::Step
 }
 
 void CudaExecutor::run(const program::Phase& phase, const backend::StepContext& context) {
-  const auto p = static_cast<std::size_t>(&phase - program_.phases.data());
-  if (p >= program_.phases.size()) throw InternalError("a phase of another program");
-  const std::int64_t rows = context.sequence_count * phase.block_size;
-  for (std::size_t o = 0; o < phase.ops.size();) {
-    const ops::RowLoop* loop = phase.loop_of(o);
-    if (loop == nullptr) {
-      const auto [first, end] = rows_of(phase.ops[o], phase, context);
-      run_op(p, o++, context, first, end);
-      continue;
-    }
-    for (std::int64_t row = 0; row < rows;) {
-      const std::int64_t next = loop->chunk_end(row, phase.block_size, rows);
-      for (std::size_t i = loop->first_op; i < loop->end_op; ++i) run_op(p, i, context, row, next);
-      row = next;
-    }
-    o = loop->end_op;
-  }
+  const std::size_t p = backend::index_of(program_, phase);
+  backend::walk_phase(phase, context, [&](std::size_t op, const backend::RowRange& rows) {
+    run_op(p, op, context, rows.first, rows.end);
+  });
 }
 
 void CudaExecutor::wait() { require(cudaStreamSynchronize(stream()), "the work that was started"); }

@@ -1,13 +1,11 @@
 #include "backend/cuda/op_rows.h"
 
-#include <fmt/format.h>
-
 #include <array>
 
 #include "backend/cuda/linear.h"
 #include "backend/cuda/op_functions.h"
 #include "backend/cuda/op_run.h"
-#include "base/error.h"
+#include "backend/op_table.h"
 
 namespace snug::cuda {
 namespace {
@@ -63,18 +61,7 @@ constexpr std::array kOtherRows = {
     row_of_bytes<ops::CheckpointRead, run_checkpoint_read>(),
 };
 
-template <std::size_t... sizes>
-constexpr auto joined(const std::array<OpRow, sizes>&... parts) {
-  std::array<OpRow, (sizes + ...)> all{};
-  std::size_t at = 0;
-  const auto append = [&](const auto& part) {
-    for (const OpRow& each : part) all[at++] = each;
-  };
-  (append(parts), ...);
-  return all;
-}
-
-constexpr auto kRows = joined(
+constexpr auto kRows = backend::joined_rows(
     kOtherRows, rows<ops::Embed, run_embed>(), rows<ops::EmbedBackward, run_embed_backward>(),
     rows<ops::LayerNorm, run_layernorm>(), rows<ops::LayerNormApply, run_layernorm_apply>(),
     rows<ops::LayerNormBackward, run_layernorm_backward>(), linear_rows<ops::Linear, run_linear>(),
@@ -90,15 +77,7 @@ constexpr auto kRows = joined(
 std::span<const OpRow> op_rows() { return kRows; }
 
 const OpRow& row_of(const ops::Op& op, const ops::Shapes& shapes) {
-  const std::optional<DType> precision = ops::precision_of(op, shapes);
-  for (const OpRow& candidate : kRows) {
-    if (candidate.kind == op.kind() && (!candidate.precision || candidate.precision == precision)) {
-      return candidate;
-    }
-  }
-  throw InternalError(fmt::format("the cuda backend has no kernel for '{}' in {} ({})",
-                                  ops::name_of(op), precision ? name_of(*precision) : "bytes",
-                                  op.label));
+  return backend::row_of(kRows, op, shapes, "cuda");
 }
 
 }  // namespace snug::cuda
