@@ -22,13 +22,13 @@ inline constexpr Case kCases[] = {
 };
 
 template <class X>
-struct Operands {
+struct NarrowOperands {
   std::vector<X> a, b;
   Values bias, c;
   std::vector<X> y;
   std::vector<std::byte> scratch;
 
-  explicit Operands(const Case& s)
+  explicit NarrowOperands(const Case& s)
       : a(narrow(s.m * s.k, 1)),
         b(narrow(s.k * s.n, 2)),
         bias(normal_values(s.n, 3)),
@@ -48,7 +48,7 @@ struct Operands {
 };
 
 template <class X>
-WidenedProductOn<X> product_of(const Case& s, Operands<X>& operands) {
+WidenedProductOn<X> product_of(const Case& s, NarrowOperands<X>& operands) {
   auto p = widened_product<X>({.m = s.m,
                                .n = s.n,
                                .k = s.k,
@@ -70,7 +70,7 @@ WidenedProductOn<X> product_of(const Case& s, Operands<X>& operands) {
 
 template <class X, class Run>
 void check_product(const Case& s, Run run, double precision) {
-  Operands<X> operands(s);
+  NarrowOperands<X> operands(s);
   const Values before = operands.c;
   run(product_of(s, operands), operands.aligned());
   for (std::int64_t i = 0; i < s.m; ++i) {
@@ -95,7 +95,7 @@ template <class X, class Run>
 void check_bits(Run run) {
   constexpr std::int64_t kT = 300;
   const Case s{50, 70, 2 * kT, true, false, true, false};
-  Operands<X> whole(s), parts(s);
+  NarrowOperands<X> whole(s), parts(s);
   auto p = product_of(s, whole);
   p.sequence = kT;
   run(p, whole.aligned());
