@@ -8,13 +8,27 @@ set_target_properties(snug PROPERTIES INSTALL_RPATH "$ORIGIN/../${SNUG_PRIVATE_L
 install(TARGETS snug RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # From the help texts, which the program has.
-add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/snug.1 ${CMAKE_BINARY_DIR}/snug.bash
+set(generated ${CMAKE_BINARY_DIR}/snug.1 ${CMAKE_BINARY_DIR}/snug.bash ${CMAKE_BINARY_DIR}/snug.zsh
+              ${CMAKE_BINARY_DIR}/snug.fish)
+add_custom_command(OUTPUT ${generated}
                    COMMAND snug --man > snug.1 COMMAND snug completion bash > snug.bash
+                   COMMAND snug completion zsh > snug.zsh COMMAND snug completion fish > snug.fish
                    WORKING_DIRECTORY ${CMAKE_BINARY_DIR} DEPENDS snug VERBATIM)
-add_custom_target(snug_generated ALL DEPENDS ${CMAKE_BINARY_DIR}/snug.1 ${CMAKE_BINARY_DIR}/snug.bash)
+add_custom_target(snug_generated ALL DEPENDS ${generated})
 install(FILES ${CMAKE_BINARY_DIR}/snug.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${CMAKE_BINARY_DIR}/snug.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME snug)
+install(FILES ${CMAKE_BINARY_DIR}/snug.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+# zsh reads site-functions below /usr/local; Debian's reads vendor-completions below /usr.
+install(CODE "
+  set(folder site-functions)
+  if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+    set(folder vendor-completions)
+  endif()
+  file(INSTALL DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${folder}\"
+       TYPE FILE RENAME _snug FILES \"${CMAKE_BINARY_DIR}/snug.zsh\")
+")
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY config DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -83,9 +82,11 @@ int fail_output() {
   std::vector<std::string> names;
   for (const CommandRow& row : kCommands) names.push_back(row.name);
   const std::string meant = config::nearest_word(word, names, config::suggestion_reach(word));
-  throw ConfigError(fmt::format("there is no command '{}'\n{}`snug --help` lists the commands",
-                                word,
-                                meant.empty() ? "" : fmt::format("did you mean {}?\n", meant)));
+  const bool before = word.starts_with('-') || word.ends_with(".py");
+  throw ConfigError(
+      fmt::format("there is no command '{}'\n{}{}`snug --help` lists the commands", word,
+                  meant.empty() ? "" : fmt::format("did you mean {}?\n", meant),
+                  before ? "the command comes first: snug train config.py --key=value\n" : ""));
 }
 
 // `snug help COMMAND` is `snug COMMAND --help`.
@@ -102,50 +103,31 @@ int help_command(Arguments arguments) {
   fail_unknown_command(arguments[0]);
 }
 
-int dispatch(int argc, char** argv) {
-  CLI::App app{"snug"};
-  app.set_help_flag("");
-  bool help = false, version = false, man = false;
-  app.add_flag("-h,--help", help);
-  app.add_flag("-V,--version", version);
-  app.add_flag("--man", man);
-  app.allow_extras();
-  for (const CommandRow& row : kCommands) {
-    app.add_subcommand(row.name, row.summary)->prefix_command()->set_help_flag("");
+// The first argument is the command; all that follows is the command's own.
+int dispatch(const std::vector<std::string>& words) {
+  if (words.empty()) {
+    put_error(overview_help());
+    return static_cast<int>(ExitCode::kUsage);
   }
-  CLI::App* asked_help = app.add_subcommand("help", "the help of a command")->prefix_command();
-  asked_help->set_help_flag("");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    throw ConfigError(fmt::format("{}\n`snug --help` lists the commands", error.what()));
-  }
-  if (const auto extras = app.remaining(); !extras.empty()) fail_unknown_command(extras.front());
-  if (version) {
+  const std::string& first = words.front();
+  const Arguments rest = Arguments(words).subspan(1);
+  if (first == "-h" || first == "--help") return help_command({});
+  if (first == "help") return help_command(rest);
+  if (first == "-V" || first == "--version") {
     fmt::print("{}", version_text());
     return 0;
   }
-  if (man) {
+  if (first == "--man") {
     fmt::print("{}", man_page());
     return 0;
   }
-  if (asked_help->parsed()) return help_command(asked_help->remaining());
   for (const CommandRow& row : kCommands) {
-    CLI::App* command = app.get_subcommand(row.name);
-    if (!command->parsed()) continue;
-    const std::vector<std::string> rest = command->remaining();
-    if (asks_for_help(rest)) {
-      fmt::print("{}", row.help());
-      return 0;
-    }
-    return row.run(rest);
-  }
-  if (help) {
-    fmt::print("{}", overview_help());
+    if (first != row.name) continue;
+    if (!asks_for_help(rest)) return row.run(rest);
+    fmt::print("{}", row.help());
     return 0;
   }
-  put_error(overview_help());
-  return static_cast<int>(ExitCode::kUsage);
+  fail_unknown_command(first);
 }
 
 }  // namespace
@@ -198,7 +180,7 @@ int run_cli(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   console::filter_standard_output();
   try {
-    const int code = dispatch(argc, argv);
+    const int code = dispatch({argv + std::min(argc, 1), argv + argc});
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (written || code != 0) return code;
     return fail_output();

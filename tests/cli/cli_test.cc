@@ -1,5 +1,6 @@
 // The program's front: help, usage, `prepare`, `plan`, `config`, and the order of arguments.
 #include <cstdint>
+#include <cstdio>
 
 #include "cli/testing.h"
 
@@ -37,16 +38,53 @@ TEST_F(CliTest, WrongUsageIsExitCode2) {
   EXPECT_NE(nothing.err.find("snug COMMAND"), std::string::npos);
   expect_error(run({"trian"}), 2, {"trian", "did you mean", "train", "snug --help"});
   expect_error(run({"frobnicate"}), 2, {"frobnicate", "snug --help"});
+  expect_error(run({"config/train_gpt2.py"}), 2, {"the command comes first"});
+  expect_error(run({"--n_layer=2", "train"}), 2, {"--n_layer=2", "the command comes first"});
+  expect_error(run({"completion", "train"}), 2, {"snug completion bash"});  // not `snug train`
+  expect_error(run({"verify", "plan"}), 4, {"nothing to verify: plan"});
   expect_error(run({"prepare"}), 2, {"snug prepare char"});
   expect_error(run({"prepare", "char", "small.txt"}), 2, {"two names"});
   expect_error(run({"prepare", "tales", "data/t", "--seed=x"}), 2, {"--seed=x", "whole number"});
   expect_error(run({"completion", "csh"}), 2, {"snug completion bash"});
 }
 
-TEST_F(CliTest, CompletionIsAScriptWithCommandsAndKeys) {
-  const ProgramResult script = run({"completion", "bash"});
-  EXPECT_EQ(script.exit_code, 0);
-  expect_holds(script.out, {"complete -F", "train", "--learning_rate=", "--memory_budget="});
+// What a shell prints; nothing where it is not installed.
+std::string output_of(const std::string& command) {
+  std::string text;
+  std::FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "r");
+  for (char c = 0; std::fread(&c, 1, 1, pipe) == 1;) text += c;
+  ::pclose(pipe);
+  return text;
+}
+
+TEST_F(CliTest, BashCompletesCommandsOptionsAndValues) {
+  folder_.write("snug.bash", run({"completion", "bash"}).out);
+  const auto completed = [&](const std::string& words) {
+    return output_of("bash -c 'source " + path("snug.bash") + "; COMP_WORDS=(" + words +
+                     "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _snug; echo \"${COMPREPLY[*]}\"'");
+  };
+  EXPECT_EQ(completed("snug ve"), "verify\n");
+  EXPECT_EQ(completed("snug train --dt"), "--dtype=\n");
+  EXPECT_EQ(completed("snug train --dtype = bf"), "bfloat16\n");
+  EXPECT_EQ(completed("snug train --decay_lr ="), "True False\n");
+  EXPECT_EQ(completed("snug plan --card = rtx3060-8"), "rtx3060-8gb\n");
+  EXPECT_EQ(completed("snug plan --htm"), "--html=\n");
+  EXPECT_EQ(completed("snug verify --n_la"), "\n");  // takes no keys
+  EXPECT_EQ(completed("snug prepare ta"), "tales\n");
+  EXPECT_EQ(completed("snug completion f"), "fish\n");
+  EXPECT_EQ(completed("snug help pla"), "plan\n");
+  EXPECT_EQ(completed("snug train " + path("sma")), path("small.txt") + "\n");
+}
+
+TEST_F(CliTest, ZshAndFishReadTheirScripts) {
+  for (const char* shell : {"zsh", "fish"}) {
+    const std::string script = run({"completion", shell}).out;
+    expect_holds(script, {"verify", "learning_rate", "bfloat16", "rtx3060", "progress"});
+    folder_.write(shell, script);
+    const std::string check = std::string(shell) + " -n " + path(shell);
+    if (output_of("command -v " + std::string(shell)).empty()) continue;
+    EXPECT_EQ(output_of(check + " && echo fine"), "fine\n") << shell;
+  }
 }
 
 TEST_F(CliTest, PrepareWritesWhatNanoGptReads) {
