@@ -2,14 +2,32 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "base/error.h"
+#include "checkpoint/checkpoint_folder.h"
 #include "cli/cli.h"
 #include "config/config.h"
 #include "train/generate.h"
 #include "train/train_loop.h"
 
 namespace snug::cli {
+namespace {
+
+// The folder of a run, a checkpoint in it, or its file: what --out_dir takes.
+bool is_checkpoint_place(const std::string& word) {
+  std::error_code ignored;
+  const std::filesystem::path path = word;
+  return std::filesystem::is_directory(path, ignored) || path.filename() == checkpoint::kModelFile;
+}
+
+// Which of a run's checkpoints.
+bool is_checkpoint_name(const std::string& word) {
+  return word == "best" || word == "latest" ||
+         (word.starts_with("step-") && word.find_first_of("/.=") == word.npos);
+}
+
+}  // namespace
 
 int train_command(Arguments arguments) {
   std::vector<std::string> rest(arguments.begin(), arguments.end());
@@ -21,8 +39,22 @@ int train_command(Arguments arguments) {
   return train::train(std::move(config), console);
 }
 
+// `snug sample out best` is `snug sample --out_dir=out/best`.
 int sample_command(Arguments arguments) {
-  return train::sample(config::load_config(config::Command::kSample, arguments));
+  std::vector<std::string> rest;
+  std::string name;
+  for (const std::string& word : arguments) {
+    if (is_checkpoint_place(word)) {
+      rest.push_back("--out_dir=" + word);
+    } else if (is_checkpoint_name(word)) {
+      name = word;
+    } else {
+      rest.push_back(word);
+    }
+  }
+  config::LoadedConfig config = config::load_config(config::Command::kSample, rest);
+  if (!name.empty()) config.values.out_dir += "/" + name;
+  return train::sample(std::move(config));
 }
 
 int config_command(Arguments arguments) {

@@ -61,12 +61,12 @@ std::string plan_help() {
 }
 
 std::string sample_help() {
-  return "snug sample [config.py ...] [--key=value ...]\n\n"
-         "Lets the newest checkpoint of out_dir write, as nanoGPT's sample.py does. out_dir\n"
-         "may also be one checkpoint: out/best, out/step-000250, or its model.safetensors.\n"
+  return "snug sample [OUT_DIR] [best | step-NNNNNN] [config.py ...] [--key=value ...]\n\n"
+         "Lets the newest checkpoint of OUT_DIR write, as nanoGPT's sample.py does, or the one\n"
+         "that is named: out best, out/step-000250, out/best/model.safetensors.\n"
          "The checkpoint has its own tokenizer; the data set need not be there.\n\n"
          "  snug sample --out_dir=out-shakespeare-char --start=\"ROMEO:\" --num_samples=3\n"
-         "  snug sample --out_dir=out-mine --start=FILE:prompt.txt\n\n" +
+         "  snug sample out-mine best --start=FILE:prompt.txt\n\n" +
          config::keys_help(config::Command::kSample, kColumns);
 }
 

@@ -1,13 +1,34 @@
 #include "train/run_metrics.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
+#include "base/error.h"
+
 namespace snug::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where the event files go. An out_dir may come from anyone: a link there could lead out of it.
+fs::path own_event_folder(const std::string& out_dir) {
+  fs::path folder = fs::path(out_dir) / metrics::kEventFolder;
+  std::error_code ignored;
+  const fs::file_type kind = fs::symlink_status(folder, ignored).type();
+  if (kind == fs::file_type::not_found || kind == fs::file_type::directory) return folder;
+  throw ConfigError(fmt::format(
+      "{} {}\nSnug writes TensorBoard's files only to a folder of its own, for an out_dir may come "
+      "from anyone\nmove it away, or name another --out_dir",
+      folder.string(), kind == fs::file_type::symlink ? "is a link" : "is not a folder"));
+}
+
+}  // namespace
 
 RunMetrics::RunMetrics(const std::string& out_dir, std::int64_t first_iteration,
                        std::optional<double> entropy_floor)
     : file_(out_dir, first_iteration),
-      events_(std::filesystem::path(out_dir) / metrics::kEventFolder, first_iteration),
+      events_(own_event_folder(out_dir), first_iteration),
       entropy_floor_(entropy_floor) {}
 
 void RunMetrics::add(const MetricsFile::Iteration& entry, const Machine& machine) {

@@ -17,9 +17,10 @@ void RunSaver::save(const checkpoint::TrainingState& state, bool is_best) {
   last_try_ = std::chrono::steady_clock::now();
   if (const auto moved = run_.store->reclaim()) {
     console_.warn(*moved);
-    metrics_.emplace(out_dir, state.iteration, run_.entropy_floor);
+    metrics_.reset();
   }
-  if (metrics_) metrics_->sync();
+  if (!metrics_) open_metrics(state.iteration);
+  metrics_->sync();
   const checkpoint::Saved saved = run_.engine->save(*run_.store, state, is_best);
   for (const std::string& warning : saved.warnings) console_.warn(warning);
   saved_iteration_ = state.iteration;
@@ -27,12 +28,21 @@ void RunSaver::save(const checkpoint::TrainingState& state, bool is_best) {
   failure_count_ = 0;
 }
 
+void RunSaver::open_metrics(std::int64_t iteration) try {
+  metrics_.emplace(run_.config.values.out_dir, iteration, run_.entropy_floor);
+} catch (const Error& error) {  // as a save that fails: the run goes on, the next one tries again
+  throw checkpoint::SaveFailed(error.what());
+}
+
 bool RunSaver::try_save(const checkpoint::TrainingState& state, bool is_best) {
   try {
     save(state, is_best);
     return true;
   } catch (const checkpoint::SaveFailed& error) {
-    if (++failure_count_ >= kMostFailures) throw;
+    if (failure_count_ == 0 || last_try_ - last_counted_ >= kRetryInterval) {
+      last_counted_ = last_try_;
+      if (++failure_count_ >= kMostFailures) throw;
+    }
     console_.warn(fmt::format("warning: {}\nthe run goes on and tries again in {} seconds",
                               error.what(), kRetryInterval.count()));
     return false;

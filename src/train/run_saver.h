@@ -16,14 +16,16 @@ namespace snug::train {
 
 class RunSaver {
  public:
-  static constexpr int kMostFailures = 30;  // in a row; half an hour and more
   static constexpr std::chrono::seconds kRetryInterval{60};
+  // Of failures in a row, those within one interval count once: half an hour, however often the run
+  // evaluates.
+  static constexpr int kMostFailures = 30;
 
   // Both must outlive it. `metrics` becomes a new file when out_dir was moved away.
   RunSaver(const StartedRun& run, std::optional<RunMetrics>& metrics, console::Console& console);
 
-  // True when the state is saved. False when that failed, which the console tells; from the
-  // kMostFailures-th failure on it throws SaveFailed.
+  // True when the state is saved. False when that failed, which the console tells; after
+  // kMostFailures it throws SaveFailed.
   bool try_save(const checkpoint::TrainingState& state, bool is_best);
   // Throws SaveFailed at once.
   void save(const checkpoint::TrainingState& state, bool is_best);
@@ -35,13 +37,15 @@ class RunSaver {
   const std::string& folder() const { return folder_; }  // of what this run saved last, or ""
 
  private:
+  void open_metrics(std::int64_t iteration);
+
   const StartedRun& run_;
   std::optional<RunMetrics>& metrics_;
   console::Console& console_;
   std::int64_t saved_iteration_;
   std::string folder_;
   int failure_count_ = 0;
-  std::chrono::steady_clock::time_point last_try_{};
+  std::chrono::steady_clock::time_point last_try_{}, last_counted_{};
 };
 
 }  // namespace snug::train

@@ -229,9 +229,11 @@ class TrainLoop {
   void log(const StepResult& result, double seconds) {
     const double mfu = meter_.percent(local_iteration_, step_seconds_);
     const double rate = tokens_per_iteration() / step_seconds_;
-    metrics_->add({state_.iteration, result.loss, learning_rate_at(config_, state_.iteration),
-                   result.gradient_norm, seconds * 1e3, rate},
-                  {mfu, machine::resident_bytes()});
+    if (metrics_) {
+      metrics_->add({state_.iteration, result.loss, learning_rate_at(config_, state_.iteration),
+                     result.gradient_norm, seconds * 1e3, rate},
+                    {mfu, machine::resident_bytes()});
+    }
     // Beside a line that is redrawn, the history goes by at a pace that can be read.
     if (console_.redraws() && seconds_since(last_log_) < kHistorySeconds) return;
     last_log_ = Clock::now();
@@ -322,7 +324,7 @@ class TrainLoop {
   const StartedRun& run_;
   TrainingEngine& engine_;
   console::Console& console_;
-  std::optional<RunMetrics> metrics_;  // none when only evaluating
+  std::optional<RunMetrics> metrics_;  // none when only evaluating, or while they cannot be opened
   UtilizationMeter meter_;
   console::StopSignal stop_{
       "\nstopping after this micro-step, then saving; again to quit without saving\n"};
