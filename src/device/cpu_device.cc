@@ -9,6 +9,7 @@
 #include "device/cpu_rates.h"
 #include "machine/host_memory.h"
 #include "machine/process_limits.h"
+#include "machine/processors.h"
 
 namespace snug::device {
 
@@ -17,9 +18,11 @@ namespace {
 // What oneDNN, OpenMP and the C library map beside stacks and tensors: 1.5 times what was seen.
 constexpr std::int64_t kOwnAddressSpace = 12 * kMiB;
 
-// Before the first call of a library that cannot be refused.
+// Before the first call of a library that cannot be refused. More threads than a container's quota
+// pays for would stop together in the middle of every period.
 int possible_thread_count(const config::Config& config) {
-  const int count = cpu::thread_count(config.threads);
+  int count = cpu::thread_count(config.threads);
+  if (config.threads == 0) count = machine::within_cpu_quota(count);
   machine::require_address_space(kOwnAddressSpace);
   machine::require_threads(count);
   return count;

@@ -10,6 +10,7 @@
 #include "config/pretrained.h"
 #include "device/choose.h"
 #include "fit/fixes.h"
+#include "machine/processors.h"
 #include "metrics/event_file.h"
 #include "report/plan/fix_text.h"
 #include "report/plan/refusal.h"
@@ -157,6 +158,19 @@ void tell_if_finished(const config::Config& config, const checkpoint::TrainingSt
                   state.iteration, config.max_iters));
 }
 
+// The number of threads decides last bits, so that a run does not change it by itself.
+void tell_if_shared(const StartedRun& run, const machine::LoadMeter& load,
+                    console::Console& console) {
+  constexpr double kBusy = 0.5;
+  const int threads = run.device->target().threads();
+  const double others = load.cores_of_others().value_or(0);
+  if (device::runs_on_card(run.config.values) || threads < 2 || others < kBusy) return;
+  console.line(
+      fmt::format("other programs keep about {:.1f} cores busy, and threads wait for each other: "
+                  "--threads={} may be faster (and gives other last bits)",
+                  others, std::max(1, threads - static_cast<int>(others + 0.5))));
+}
+
 // Snug's own checkpoints go beside the file, which stays as it is.
 void resume_from(const formats::Source& source, StartedRun& run, console::Console& console) {
   tell_if_finished(run.config.values, source.state, console);
@@ -194,6 +208,7 @@ void load_or_initialize(StartedRun& run, console::Console& console) {
 }  // namespace
 
 StartedRun start_training(config::LoadedConfig config, console::Console& console) {
+  const machine::LoadMeter load;
   StartedRun run;
   run.config = std::move(config);
   const config::Config& settings = run.config.values;
@@ -237,6 +252,7 @@ StartedRun start_training(config::LoadedConfig config, console::Console& console
   }
   run.peak_flops = run.engine->executor().measure_peak_flops();
   load_or_initialize(run, console);
+  tell_if_shared(run, load, console);
   run.state.seed = static_cast<std::uint64_t>(settings.seed);
   run.state.config_json = config::config_to_json(settings);
   return run;
