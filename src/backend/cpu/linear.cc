@@ -63,6 +63,11 @@ bool is_split(const LinearForm& form, std::int64_t T) {
   return form.precision == DType::kF32 && T >= kShortest && !form.is_one_row && amx_usable();
 }
 
+bool is_row_by_row(const LinearForm& form, std::int64_t T) {
+  return form.precision == DType::kF32 && form.result == Result::kOutput &&
+         (T == 1 || form.is_one_row);
+}
+
 bool is_widened(const LinearForm& form) { return form.precision != DType::kF32; }
 
 std::optional<TileUnit> tile_unit_of(const LinearForm& form) {
@@ -115,6 +120,7 @@ std::int64_t linear_scratch(const OpQuestion& question, const LinearForm& form) 
   if (is_split(form, shapes.block_size)) {
     return split_scratch_bytes(split_shape(form, shapes.block_size, 0, rows), question.threads);
   }
+  if (is_row_by_row(form, shapes.block_size)) return 0;
   std::int64_t bytes = 0;
   for_each_gemm(question.gemms, form, shapes.block_size, question.threads,
                 [&](const Gemm& gemm, std::int64_t) {
@@ -129,7 +135,8 @@ std::unique_ptr<Prepared> prepare_linear(const OpQuestion& question, const Linea
   auto calls = std::make_unique<LinearCalls>();
   calls->form = form;
   calls->split = is_split(form, T);
-  if (calls->split || is_widened(form)) return calls;
+  calls->row_by_row = is_row_by_row(form, T);
+  if (calls->split || calls->row_by_row || is_widened(form)) return calls;
   calls->tiling = linear_tiling(form, T, question.threads);
   for_each_gemm(question.gemms, form, T, question.threads, [&](Gemm& gemm, std::int64_t row) {
     gemm.prepare(calls->tiling.one_thread ? question.threads : 1);

@@ -54,6 +54,8 @@ void for_each_tile(std::int64_t first, std::int64_t end, std::int64_t T, std::in
 // Whether a linear op is one split product over all its rows instead of products of oneDNN's: on
 // AMX, unless sequences are so short that packing the weight would cost more than multiplying.
 bool is_split(const LinearForm& form, std::int64_t T);
+// Whether each of its rows is multiplied alone, by dot products, as sampling does: one_row.h.
+bool is_row_by_row(const LinearForm& form, std::int64_t T);
 // Whether it is one product of 16-bit operands over all its rows: widened, or by a unit that
 // multiplies them.
 bool is_widened(const LinearForm& form);
@@ -65,7 +67,7 @@ SplitProduct split_shape(const LinearForm& form, std::int64_t T, std::int64_t fi
 // The product of a linear op over `rows` rows.
 GemmShape gemm_shape(const LinearForm& form, std::int64_t rows, bool one_thread);
 
-// oneDNN's products of an op that is neither split nor widened.
+// oneDNN's products of an op that is neither split nor widened nor multiplied row by row.
 template <typename Visit>
 void for_each_gemm(GemmCache& gemms, const LinearForm& form, std::int64_t T, int threads,
                    const Visit& visit) {
@@ -75,11 +77,11 @@ void for_each_gemm(GemmCache& gemms, const LinearForm& form, std::int64_t T, int
   });
 }
 
-// The prepared products of a linear op: one split product, or oneDNN's of a whole tile and of a
-// sequence's shorter last one.
+// The prepared products of a linear op: one split product, one per row, or oneDNN's of a whole tile
+// and of a sequence's shorter last one.
 struct LinearCalls : Prepared {
   LinearForm form{};
-  bool split = false;
+  bool split = false, row_by_row = false;
   LinearTiling tiling{};
   const Gemm* whole = nullptr;
   const Gemm* last = nullptr;

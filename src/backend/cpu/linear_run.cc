@@ -113,8 +113,20 @@ void run_products(const OpRun& r, const OperandsOf& operands_of) {
   calls_of(r).tiling.one_thread ? run_side_by_side(r, operands_of) : run_in_order(r, operands_of);
 }
 
-// In float32, by one split product or by oneDNN's.
+void run_row_by_row(const OpRun& r, const LinearOperands<float>& of) {
+  auto product = widened_product<float>(gemm_shape(calls_of(r).form, 1, false));
+  product.bias = of.bias;
+  for (std::int64_t row = r.first_row; row < r.end_row; ++row) {
+    product.a.data = of.a.at(row);
+    product.b.data = of.b.at(row);
+    product.c = of.wide.at(row);
+    run_one_row(product);
+  }
+}
+
+// In float32, by one split product, by oneDNN's, or row by row.
 void run_form(const OpRun& r, const LinearOperands<float>& of) {
+  if (calls_of(r).row_by_row) return run_row_by_row(r, of);
   run_products(r, [&](std::int64_t row) {
     return Gemm::Operands{of.a.at(row), of.b.at(row), of.bias, of.wide.at(row), nullptr};
   });

@@ -44,8 +44,13 @@ namespace snug::cpu {
 
 HWY_EXPORT(one_row_range);
 
+// Below so many elements of the weight the calling thread works alone: up to some 50 us. A team
+// would halve that on an idle machine, and on a busy one wait for a thread that has no core.
+constexpr std::int64_t kAlone = 1 << 18;
+
 template <class X>
 void run_one_row(const WidenedProductOn<X>& p) {
+  if (p.n * p.k < kAlone) return HWY_DYNAMIC_DISPATCH(one_row_range)(&p, 0, p.n);
   const std::int64_t grain = std::max<std::int64_t>(1, 4 * kChunk / p.k);
   for_each_range(p.n, grain, p.k, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(one_row_range)(&p, begin, end);

@@ -1,5 +1,5 @@
-// A product of one row of 16-bit activations with a weight, as sampling makes them: bound by
-// reading the weight once, so plain dot products instead of tiles.
+// A product of one row of activations with a weight, as sampling makes them: bound by reading the
+// weight once, so plain dot products instead of tiles. The same bits on any number of threads.
 #pragma once
 
 #include "backend/cpu/widened/widened_product.h"
