@@ -31,12 +31,14 @@ std::optional<std::int64_t> number_option(Arguments arguments, const std::string
   return found;
 }
 
-void print_summary(const data::PrepareSummary& summary, const std::string& folder) {
-  fmt::print("length of dataset in characters: {}\n", with_thousands(summary.character_count));
-  fmt::print("vocab size: {}\n", with_thousands(summary.vocab_size));
-  fmt::print("train has {} tokens\n", with_thousands(summary.train_token_count));
-  fmt::print("val has {} tokens\n", with_thousands(summary.val_token_count));
-  fmt::print("wrote train.bin, val.bin and meta.pkl to {}\n", folder);
+void print_summary(const data::PrepareSummary& summary, const std::string& folder,
+                   console::Console& console) {
+  console.line(
+      fmt::format("length of dataset in characters: {}", with_thousands(summary.character_count)));
+  console.line(fmt::format("vocab size: {}", with_thousands(summary.vocab_size)));
+  console.line(fmt::format("train has {} tokens", with_thousands(summary.train_token_count)));
+  console.line(fmt::format("val has {} tokens", with_thousands(summary.val_token_count)));
+  console.line(fmt::format("wrote train.bin, val.bin and meta.pkl to {}", folder));
 }
 
 int prepare_characters(Arguments arguments) {
@@ -53,7 +55,7 @@ int prepare_characters(Arguments arguments) {
                                       static_cast<double>(std::max<std::int64_t>(total, 1)));
         console.redraws() ? console.progress(text) : console.line(text);
       });
-  print_summary(summary, rest[1]);
+  print_summary(summary, rest[1], console);
   return 0;
 }
 
@@ -70,7 +72,8 @@ int prepare_built_in_tales(Arguments rest) {
   const auto seed = static_cast<std::uint64_t>(number_option(rest, "seed").value_or(1337));
   const std::int64_t bytes = number_option(rest, "bytes").value_or(data::tales::kDefaultTalesBytes);
   const data::tales::TalesSummary tales = data::tales::prepare_tales(rest[0], seed, bytes);
-  print_summary(tales.dataset, rest[0]);
+  console::Console console;
+  print_summary(tales.dataset, rest[0], console);
   fmt::print(
       "entropy of the grammar: {:.4f} nats per character of val.bin; no model can do better\n",
       tales.val_nats_per_char);

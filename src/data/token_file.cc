@@ -57,20 +57,34 @@ fs::path text_for(const fs::path& dataset) {
   return {};
 }
 
+// What makes the data set: of GPT-2's tokens those that are so in nanoGPT, else of characters.
+std::string prepare_command(const fs::path& dataset, const fs::path& text) {
+  const std::string name = dataset.filename().string();
+  if (text.empty() && (name == "shakespeare" || name == "shakespeare_char")) {
+    return fmt::format("snug prepare {} {}", name, dataset.string());
+  }
+  return fmt::format("snug prepare {} {} {}",
+                     name == "shakespeare" || name == "openwebtext" ? "bpe" : "char",
+                     text.empty() ? "YOUR_TEXT.txt" : text.string(), dataset.string());
+}
+
 [[noreturn]] void fail_missing(const fs::path& path) {
   const fs::path dataset = path.parent_path();
   const fs::path root = dataset.has_parent_path() ? dataset.parent_path() : fs::path(".");
   std::error_code ignored;
   const bool folder_is_there = fs::is_directory(dataset, ignored);
   const fs::path text = text_for(dataset);
+  const std::string command = prepare_command(dataset, text);
+  const bool fetched = text.empty() && command.find("YOUR_TEXT") == std::string::npos;
   throw DataError(fmt::format(
-      "{} is missing: {}\ndatasets under {}: {}\n{}: snug prepare char {} {}", path.string(),
+      "{} is missing: {}\ndatasets under {}: {}\n{}: {}", path.string(),
       folder_is_there ? fmt::format("the folder {} is there, without it", dataset.string())
                       : fmt::format("there is no folder {}", dataset.string()),
       root.string(), datasets_under(root),
-      text.empty() ? "use one of those, or make this one from your text"
-                   : "the text is there, make the data set from it",
-      text.empty() ? "YOUR_TEXT.txt" : text.string(), dataset.string()));
+      fetched        ? "fetch the text and make the data set from it"
+      : text.empty() ? "use one of those, or make this one from your text"
+                     : "the text is there, make the data set from it",
+      command));
 }
 
 InputFile open_file(const fs::path& path) {

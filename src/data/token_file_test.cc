@@ -90,6 +90,10 @@ TEST(TokenFile, MissingFileListsTheDatasetsThereAre) {
   expect_holds(open_error(dir.path() / "owt" / "train.bin"),
                {"owt/train.bin is missing: there is no folder", "shakespeare, tales\n",
                 "snug prepare char YOUR_TEXT.txt"});
+  expect_holds(open_error(dir.path() / "openwebtext" / "train.bin"),
+               {"snug prepare bpe YOUR_TEXT.txt"});
+  expect_holds(open_error(dir.path() / "shakespeare_char" / "train.bin"),
+               {"fetch the text", "snug prepare shakespeare_char "});
   expect_holds(open_error(dir.path() / "tales" / "val.bin"), {"is there, without it"});
   expect_holds(open_error(dir.path() / "nowhere" / "x" / "train.bin"), {"nowhere: none"});
 }

@@ -1,6 +1,7 @@
 // Reports and errors in the reader's language, as the locale or --lang has it.
 #include "cli/fit_testing.h"
 #include "report/doctor/columns.h"
+#include "report/doctor/english_for_test.h"
 
 namespace snug {
 namespace {
@@ -40,6 +41,30 @@ TEST_F(CliLanguage, ErrorsFollowTheOptionAndJsonDoesNot) {
   german.at("config").erase("lang");
   english.at("config").erase("lang");
   EXPECT_EQ(german, english);
+}
+
+TEST_F(CliLanguage, ErrorsOfDataHaveNoEnglishLeft) {
+  ASSERT_EQ(train().exit_code, 0);
+  folder_.write("data/odd/train.bin", "123");
+  folder_.write("data/short/train.bin", "12");
+  folder_.write("data/empty/train.bin", "");
+  folder_.write("data/mine/input.txt", "text");
+  folder_.write("other.txt", small_text() + "\u00e4");
+  ASSERT_EQ(run({"prepare", "char", "other.txt", "data/other"}).exit_code, 0);
+  const Words cases[] = {{"--dataset=odd"},
+                         {"--dataset=short"},
+                         {"--dataset=empty"},
+                         {"--dataset=mine"},
+                         {"--dataset=none"},
+                         {"--dataset=shakespeare_char"},
+                         {"--dataset=other", "--init_from=resume"}};
+  for (const Words& wrong : cases) {
+    for (const char* code : {"zh", "ja", "de"}) {
+      const ProgramResult result = train(wrong + Words{std::string("--lang=") + code});
+      EXPECT_EQ(result.exit_code, 4) << result.err;
+      EXPECT_FALSE(report::has_english(result.err)) << result.err;
+    }
+  }
 }
 
 TEST_F(CliLanguage, ThePageIsInTheLanguageToo) {
