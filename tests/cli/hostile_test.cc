@@ -51,7 +51,7 @@ TEST_F(CliHostileTest, NoPathReachesTheTerminalRaw) {
 TEST_F(CliHostileTest, NoFieldOfAStateReachesTheTerminalRaw) {
   ASSERT_EQ(train().exit_code, 0);
   std::string state = read("out/latest/state.json");
-  const std::size_t at = state.find("\"wte.weight\"");
+  const std::size_t at = state.find("\"transformer.wte.weight\"");
   ASSERT_NE(at, std::string::npos);
   folder_.write("out/latest/state.json", state.replace(at + 1, 3, "\\u001b[2J"));
   expect_clean(train({"--init_from=resume"}), "a tensor");
@@ -88,13 +88,14 @@ TEST_F(CliHostileTest, APipeInThePlaceOfMetricsDoesNotHang) {
 
 TEST_F(CliHostileTest, TooLittleAddressSpaceIsSaidAndNotACrash) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer takes terabytes of address space";
-  for (const std::int64_t mebibytes : {50, 55, 60, 65, 70, 80}) {
+  // With less the system's loader does not get as far as the program.
+  for (const std::int64_t mebibytes : {60, 65, 70, 75, 80, 85}) {
     ProgramSettings limited = settings();
     limited.address_space = mebibytes << 20;
     const ProgramResult result = run_program(Words{"plan"} + tiny(), limited);
     EXPECT_EQ(result.signal, 0) << mebibytes;
     EXPECT_TRUE(result.exit_code == 3 || result.exit_code == 5) << mebibytes << result.err;
-    expect_holds(result.err + result.out, {"address space"});
+    expect_holds(result.err + result.out, {"ulimit -v"});
   }
 }
 
