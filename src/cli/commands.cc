@@ -16,6 +16,7 @@ namespace {
 
 // The folder of a run, a checkpoint in it, or its file: what --out_dir takes.
 bool is_checkpoint_place(const std::string& word) {
+  if (word.starts_with("-")) return false;
   std::error_code ignored;
   const std::filesystem::path path = word;
   return std::filesystem::is_directory(path, ignored) || path.filename() == checkpoint::kModelFile;
