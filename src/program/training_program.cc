@@ -40,7 +40,8 @@ void add_batch_io(ProgramBuilder& builder) {
   phase.host.targets = builder.from_host(phase.io.targets);
 }
 
-void end_batch(ProgramBuilder& builder) {
+// Right behind the loss head: where the host cannot look, it has them while the rest still runs.
+void hand_out_losses(ProgramBuilder& builder) {
   Phase& phase = builder.phase();
   phase.host.losses = builder.to_host(phase.io.losses);
 }
@@ -55,7 +56,7 @@ void emit_evaluate(ProgramBuilder& builder, const TrainingShape& shape) {
     stream = pass->forward(layer, stream, false);
   }
   emit_loss(builder, *pass, pass->final_norm(stream), shape.loss_chunk);
-  end_batch(builder);
+  hand_out_losses(builder);
 }
 
 void emit_micro_step(ProgramBuilder& builder, const TrainingShape& shape,
@@ -73,12 +74,12 @@ void emit_micro_step(ProgramBuilder& builder, const TrainingShape& shape,
   }
   const TensorId normed = pass->final_norm(stream);
   emit_loss_and_gradient(builder, *pass, normed, shape.loss_chunk);
+  hand_out_losses(builder);
   const TensorId dstream = pass->final_norm_backward(normed);
   for (std::int64_t layer = model.n_layer - 1; layer >= 0; --layer) {
     pass->backward(layer, dstream, is_checkpointed(layer), keep_all);
   }
   pass->embed_backward(dstream, embed);
-  end_batch(builder);
 }
 
 void emit_begin(ProgramBuilder& builder, const ops::EmbedRows& embed,
@@ -101,6 +102,8 @@ void emit_update(ProgramBuilder& builder, const Program& program, const Training
                                                      .row_count = embed.row_count,
                                                      .dwte = dwte});
   builder.emit("gradient norm", ops::GradientNorm{.gradients = program.gradients, .norm = norm});
+  // Whether the update counts is known before it is done: the host goes on while AdamW runs.
+  phase.host.norm = builder.to_host(norm);
   for (std::size_t i = 0; i < program.weights.size(); ++i) {
     const model::ParameterSpec& parameter = builder.model().parameters[i];
     const TensorId weight = program.weights[i], copy = program.compute_weights[i];
@@ -114,7 +117,6 @@ void emit_update(ProgramBuilder& builder, const Program& program, const Training
                             .weight_decay = parameter.decays ? shape.weight_decay : 0,
                             .parameter_index = static_cast<std::int64_t>(i)});
   }
-  phase.host.norm = builder.to_host(norm);
 }
 
 std::vector<TensorId> checkpointed(const Program& program) {

@@ -184,13 +184,18 @@ std::optional<double> TrainingEngine::evaluate(Split split, std::int64_t iterati
   const std::int64_t size = evaluate_.batch_size, T = evaluate_.block_size;
   const std::int64_t batches = ceil_div(sequences, size);
   backend::StepContext context = context_at(iteration);
-  double sum = 0;
-  for (std::int64_t batch = 0; batch < batches; ++batch) {
+  const auto go_to = [&](std::int64_t batch) {
     context.first_sequence = batch * size;
     context.sequence_count = std::min(size, sequences - context.first_sequence);
     fill_batch(evaluate_, source, context);
+  };
+  double sum = 0;
+  go_to(0);
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
     executor_->run(evaluate_, context);
-    add_losses(evaluate_, context.sequence_count, sum);
+    const std::int64_t count = context.sequence_count;
+    if (batch + 1 < batches) go_to(batch + 1);  // made while this one runs
+    add_losses(evaluate_, count, sum);
     if (on_batch && !on_batch(batch + 1, batches)) return std::nullopt;
   }
   return sum / static_cast<double>(sequences * T);
