@@ -10,7 +10,7 @@ Fix FixMaker::make(FixKind kind, Effect effect, const config::Config& after,
   const ByteRange& now = model_.now().need;
   Fix fix;
   fix.kind = kind;
-  fix.effect = effect;
+  fix.effect = model_.effect_there(effect, after);
   fix.changes = model_.changes(after);
   fix.needs_edit = model_.needs_edit(after);
   fix.config = after;

@@ -33,6 +33,8 @@ class CostModel {
   // Does `after` take more than keys?
   virtual bool needs_edit(const config::Config&) const { return false; }
   virtual Preference preference(const Fix& fix) const = 0;
+  // What a change that is called `effect` does where it runs.
+  virtual Effect effect_there(Effect effect, const config::Config&) const { return effect; }
 };
 
 class FixMaker {

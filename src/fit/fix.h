@@ -16,7 +16,7 @@ namespace snug::fit {
 
 // What a fix does to the trained weights, the mildest first.
 enum class Effect : std::uint8_t {
-  kSame,        // the same bits on the CPU; on a card the same sums in the same order
+  kSame,        // the same bits; on cards as emulation shows it
   kEvaluation,  // the same weights; the printed losses are of shorter contexts
   kReordered,   // the same training in the same precision, summed in another order
   kRounding,    // the same training, rounded otherwise

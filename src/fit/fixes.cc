@@ -45,7 +45,9 @@ bool rounds_otherwise(const config::Config& before, const config::Config& after)
 std::vector<Fix> fixes_of_smallest(const FixMaker& maker, const Planner& planner, const Fix& safest,
                                    const Grid& grid) {
   std::vector<Fix> fixes = single_fixes(maker, planner, safest.config, grid);
-  std::erase_if(fixes, [](const Fix& f) { return f.effect == Effect::kSame; });
+  std::erase_if(fixes, [](const Fix& f) {
+    return f.effect == Effect::kSame || f.effect == Effect::kReordered;
+  });
   for (Fix& fix : fixes) fix.on_smallest = true;
   fixes.push_back(safest);
   std::vector<Fix> others;  // a smaller model may fit without all of that

@@ -38,8 +38,16 @@ std::vector<config::Change> PlanCost::changes(const config::Config& after) const
   return config::changes_to(loaded_, after);
 }
 
+Effect PlanCost::effect_there(Effect effect, const config::Config& after) const {
+  const bool is_card = planner_.target().space() == Space::kDevice;
+  const bool is_split = after.batch_size != loaded_.values.batch_size;
+  return effect == Effect::kSame && is_card && is_split ? Effect::kReordered : effect;
+}
+
 Preference PlanCost::preference(const Fix& fix) const {
-  const int tier = 2 * static_cast<int>(fix.effect) + (fix.helps() ? 0 : 1);
+  // Another order of sums is no reason to prefer another fix.
+  const Effect effect = fix.effect == Effect::kReordered ? Effect::kSame : fix.effect;
+  const int tier = 2 * static_cast<int>(effect) + (fix.helps() ? 0 : 1);
   // Of smaller pretrained models the largest that fits is wanted, not the fastest.
   const double first = fix.kind == FixKind::kSmallerPretrained
                            ? -static_cast<double>(fix.parameters)

@@ -104,6 +104,7 @@ constexpr std::array<MessageRow<PlanTextId>, kPlanTextCount> kTexts = {{
 {PlanTextId::kEffectSameBits, {"same bits", "逐位相同", "ビット単位で同じ", "bitgleich"}},
 {PlanTextId::kEffectSame, {"same", "相同", "同じ", "gleich"}},
 {PlanTextId::kEffectEvaluation, {"same, other eval", "相同，评估不同", "同じ、評価のみ別", "gleich, andere Auswertung"}},
+{PlanTextId::kEffectReordered, {"summed otherwise", "求和顺序不同", "加算順が異なる", "anders summiert"}},
 {PlanTextId::kEffectRounding, {"rounds otherwise", "舍入不同", "丸めが異なる", "anders gerundet"}},
 {PlanTextId::kEffectFewerSequences, {"noisier gradients", "梯度噪声更大", "勾配ノイズ増", "mehr Rauschen"}},
 {PlanTextId::kEffectShorterContext, {"shorter context", "上下文更短", "文脈が短い", "kürzerer Kontext"}},

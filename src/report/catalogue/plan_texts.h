@@ -115,6 +115,7 @@ enum class PlanTextId : std::uint8_t {
   kEffectSameBits,
   kEffectSame,
   kEffectEvaluation,
+  kEffectReordered,
   kEffectRounding,
   kEffectFewerSequences,
   kEffectShorterContext,

@@ -128,6 +128,7 @@ PlanTextId effect_id(fit::Effect effect, bool on_card) {
     case fit::Effect::kEvaluation:
       return PlanTextId::kEffectEvaluation;
     case fit::Effect::kReordered:
+      return PlanTextId::kEffectReordered;
     case fit::Effect::kRounding:
       return PlanTextId::kEffectRounding;
     case fit::Effect::kFewerSequences:
@@ -181,8 +182,9 @@ std::vector<std::string> fit_lines(const fit::FitOutcome& outcome, bool on_card,
       break;
   }
   lines.push_back(reason(language, outcome));
+  const bool may_differ = on_card || outcome.fix.effect == fit::Effect::kReordered;
   lines.push_back(text_in(language, !outcome.fix.same_result() ? PlanTextId::kFitRounded
-                                    : on_card                  ? PlanTextId::kFitSame
+                                    : may_differ               ? PlanTextId::kFitSame
                                                                : PlanTextId::kFitSameBits));
   lines.push_back(fit_changes_line(outcome, language));
   return lines;

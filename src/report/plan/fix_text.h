@@ -12,8 +12,8 @@ namespace snug::report {
 // "batch 8, accumulate 64, checkpoint 9 of 12 blocks". `before`: the config as it is.
 std::string fix_name(Language language, const config::Config& before, const fit::Fix& fix);
 
-// "same bits", "rounds otherwise", ... `on_card`: what keeps the result is called the same
-// training, as no card has confirmed the bits.
+// "same bits", "rounds otherwise", ... `on_card`: what keeps the bits is called the same, as no
+// card has confirmed them.
 std::string effect_text(Language language, fit::Effect effect, bool on_card);
 
 // "optimizer state alone takes 948.91 MiB of it"

@@ -32,10 +32,13 @@ CapacityError does_not_fit(const plan::RunPlan& run, const fit::Budget& budget, 
 }
 
 CapacityError does_not_fit(const plan::RunPlan& run, const fit::Budget& budget,
-                           const fit::Fixes& fixes, Language language) {
+                           const fit::Fixes& fixes, Language language, const std::string& note) {
   std::string text = does_not_fit(run, budget, language).what();
+  if (!note.empty()) text += "\n" + note;
   if (!fixes.ranked.empty()) {
-    text += fmt::format("\n\n{}", fix_table(fixes, budget, {.language = language}));
+    text += fmt::format(
+        "\n\n{}", fix_table(fixes, budget,
+                            {.language = language, .on_card = run.plan.space == Space::kDevice}));
   }
   const auto word = [&](PlanTextId id) { return text_in(language, id); };
   text += fixes.chosen ? wrapped_command(fmt::format("\n{} ", word(PlanTextId::kRefusalFit)),
