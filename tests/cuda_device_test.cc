@@ -172,6 +172,47 @@ TEST(CudaDevice, LazyStreamsChangeNoBit) {
   EXPECT_TRUE(found.bytes == expected.bytes);
 }
 
+// The number of the op that hands `tensor` to the host, and of the first op of a kind.
+std::size_t handed_out_at(const program::Phase& phase, TensorId tensor) {
+  return static_cast<std::size_t>(std::ranges::find_if(phase.ops,
+                                                       [&](const ops::Op& op) {
+                                                         const auto* copy = op.as<ops::Copy>();
+                                                         return copy != nullptr &&
+                                                                copy->to.id == tensor;
+                                                       }) -
+                                  phase.ops.begin());
+}
+template <class Definition>
+std::size_t first_of(const program::Phase& phase) {
+  return static_cast<std::size_t>(
+      std::ranges::find_if(phase.ops, [](const ops::Op& op) { return op.is<Definition>(); }) -
+      phase.ops.begin());
+}
+
+// What the host reads of a step is on its way before the long rest of the phase: it need not wait
+// for backward, nor for AdamW.
+TEST(CudaDevice, TheHostIsToldBeforeThePhaseIsDone) {
+  const config::Config config = on_card(float_config());
+  const device::CudaDevice device(config);
+  const auto run = plan::plan_training(config, config.vocab_size, device.target());
+  const program::Phase& step = run->program.phase(program::PhaseKind::kMicroStep);
+  EXPECT_LT(handed_out_at(step, step.host.losses), first_of<ops::AttentionBackward>(step));
+  const program::Phase& update = run->program.phase(program::PhaseKind::kUpdate);
+  EXPECT_LT(handed_out_at(update, update.host.norm), first_of<ops::AdamW>(update));
+}
+
+// TF32 keeps 10 bits of a product's operands: a loss of order 4 moves, and by little.
+TEST(CudaDevice, Tf32IsFloat32WithRoundedOperands) {
+  config::Config config = on_card(float_config());
+  CardRun exact(config);
+  const double expected = *exact.engine().evaluate(train::Split::kVal, 0);
+  config.dtype = "tf32";
+  CardRun rounded(config);
+  const double found = *rounded.engine().evaluate(train::Split::kVal, 0);
+  EXPECT_NE(found, expected);
+  EXPECT_NEAR(found, expected, 4e-3);
+}
+
 TEST(CudaDevice, TakesWhatWasPlannedAndNothingMore) {
   const config::Config config = on_card(float_config());
   CardRun run(config);

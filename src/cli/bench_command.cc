@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/bench_card.h"
 #include "cli/cli.h"
 #include "config/config.h"
 #include "device/choose.h"
@@ -83,10 +84,11 @@ int bench_command(Arguments arguments) {
     return true;
   });
   config::LoadedConfig config = config::load_config(config::Command::kTrain, rest);
-  device::settle_processor_dtype(config);
   device::require_runnable(config.values);
-  for (const std::string& notice : config.notices) fmt::print(stderr, "{}\n", notice);
   if (config.values.vocab_size == 0) config.values.vocab_size = 50304;
+  if (device::runs_on_card(config.values)) return bench_card(std::move(config), json, trace);
+  device::settle_processor_dtype(config);
+  for (const std::string& notice : config.notices) fmt::print(stderr, "{}\n", notice);
   const train::StepProfile profile = train::profile_steps(config.values, kSeconds);
   if (!trace.empty()) write_trace(trace, profile);
   json ? print_json(config.values, profile) : print_table(config.values, profile);

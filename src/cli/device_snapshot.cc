@@ -62,4 +62,11 @@ const fit::Card* known_card(const cuda::CardReading& card) {
   return variant != nullptr && has_memory(*variant, *card.total_bytes) ? variant : nullptr;
 }
 
+std::optional<std::int64_t> usable_bytes(const cuda::CardReading& card) {
+  if (!card.free_bytes) return std::nullopt;
+  const fit::Card* known = known_card(card);
+  const fit::ContextRange context = fit::cuda_context(known ? *known : fit::card_named("rtx3060"));
+  return std::max<std::int64_t>(0, *card.free_bytes - context.high_bytes);
+}
+
 }  // namespace snug::cli

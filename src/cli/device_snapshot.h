@@ -37,4 +37,8 @@ DeviceSnapshot take_snapshot(const cuda::Nvml& nvml);
 // one name differ in memory, by the memory. nullptr: not in the list.
 const fit::Card* known_card(const cuda::CardReading& card);
 
+// What a run may take of it, about: what is free, less what CUDA will hold. A run asks the card
+// itself once its context is made.
+std::optional<std::int64_t> usable_bytes(const cuda::CardReading& card);
+
 }  // namespace snug::cli

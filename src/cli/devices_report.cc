@@ -19,6 +19,7 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr)
 
 Json card_json(const cuda::CardReading& card) {
   const fit::Card* known = known_card(card);
+  const std::optional<std::int64_t> usable = usable_bytes(card);
   Json processes = Json::array();
   for (const cuda::CardProcess& process : card.processes) {
     processes.push_back({{"pid", process.pid},
@@ -31,6 +32,7 @@ Json card_json(const cuda::CardReading& card) {
           {"total_bytes", or_null(card.total_bytes)},
           {"used_bytes", or_null(card.used_bytes)},
           {"free_bytes", or_null(card.free_bytes)},
+          {"usable_bytes", or_null(usable)},
           {"busy_percent", or_null(card.busy_percent)},
           {"celsius", or_null(card.celsius)},
           {"processes", processes},
@@ -79,6 +81,10 @@ std::string card_text(const cuda::CardReading& card) {
   }
   text += fmt::format("memory      {}; {} used, {} free\n", bytes_or_unknown(card.total_bytes),
                       bytes_or_unknown(card.used_bytes), bytes_or_unknown(card.free_bytes));
+  if (const auto usable = usable_bytes(card)) {
+    text += fmt::format("a run       may take about {}: what is free, less CUDA's own\n",
+                        format_bytes(*usable));
+  }
   text += fmt::format("load        {} busy, {}\n", number_or_unknown(card.busy_percent, "%"),
                       card.celsius ? fmt::format("{} C", *card.celsius) : "temperature unknown");
   if (!card.problem.empty())

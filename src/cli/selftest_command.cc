@@ -32,17 +32,22 @@ void print_rows(const device::Selftest& result) {
   }
   fmt::print("\n");
   for (const device::SelftestTraining& training : result.trainings) {
-    fmt::print("training in {}, {} updates: loss {:.6f} on the card, {:.6f} on the processor  {}\n",
-               name_of(training.precision), training.updates, training.card_loss, training.cpu_loss,
-               verdict(training.passed()));
+    fmt::print("training in {:<8}  heads of {:<3}  loss {:.6f} on the card, {:.6f} here  {}\n",
+               name_of(training.precision), training.head_width, training.card_loss,
+               training.cpu_loss, verdict(training.passed()));
   }
+  fmt::print("memory beside the plan: {} loaded by CUDA and cuBLASLt, {} reckoned with  {}\n",
+             format_bytes(result.loaded_bytes), format_bytes(cuda::kLoadedLaterBytes),
+             result.loaded_as_reckoned() ? "ok" : "more: set --headroom to the rest until we know");
 }
 
 void print_what_is_new() {
   fmt::print(
       "\nNone of these kernels had run on hardware when this version was made: they were\n"
-      "verified by emulation. If this is a real card, please send us this table and\n"
-      "`snug devices --json`, whether it passed or not.\n");
+      "verified by emulation. Never seen before a card ran them: tensor cores' rounding,\n"
+      "cuBLASLt's own products, the order of memory beyond barriers, all times.\n"
+      "If this is a real card, please send us this table, `snug devices --json` and\n"
+      "`snug bench --device=cuda --json`, whether it passed or not.\n");
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ std::string check_device(const std::string& text) {
 }
 
 std::string check_dtype(const std::string& text) {
-  constexpr std::array<std::string_view, 4> kAllowed = {"auto", "float32", "bfloat16", "float16"};
+  constexpr std::array<std::string_view, 5> kAllowed = {"auto", "float32", "tf32", "bfloat16",
+                                                        "float16"};
   return check_one_of(text, kAllowed);
 }
 

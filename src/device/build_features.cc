@@ -11,7 +11,7 @@
 namespace snug::device {
 namespace {
 
-// "75;86", or nothing without CUDA; from CMake.
+// "75 86", or nothing without CUDA; from CMake.
 constexpr const char* kCudaArchitectures = SNUG_CUDA_ARCHITECTURES;
 
 }  // namespace
@@ -19,7 +19,7 @@ constexpr const char* kCudaArchitectures = SNUG_CUDA_ARCHITECTURES;
 std::vector<int> cuda_capabilities() {
   std::vector<int> capabilities;
   std::istringstream list(kCudaArchitectures);
-  for (std::string item; std::getline(list, item, ';');) {  // "86-real", "120"
+  for (std::string item; list >> item;) {
     const int capability = std::atoi(item.c_str());
     if (capability > 0) capabilities.push_back(capability);
   }

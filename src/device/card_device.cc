@@ -8,8 +8,8 @@ namespace snug::device {
 
 std::unique_ptr<backend::Executor> CardDevice::make_executor(const program::Program&,
                                                              const plan::Plan&) const {
-  throw DeviceError(
-      fmt::format("nothing can run on a {}: this build has no CUDA backend", card_.name));
+  throw DeviceError(fmt::format(
+      "nothing can run on a {} that is only planned for\nto train leave --card out", card_.name));
 }
 
 }  // namespace snug::device

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/processor_facts.h"
 #include "backend/cuda/card.h"
+#include "backend/cuda/nvml.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "config/fields.h"
@@ -44,7 +45,8 @@ const fit::Card* card_of(config::LoadedConfig& config) {
 // The card's own type where Snug may choose; a word where the user chose one it has not.
 void settle_dtype(config::LoadedConfig& config, const fit::Card& card) {
   const bool may_choose = config::is_derived(config, config::field_of(&config::Config::dtype));
-  if (!fit::has_fast_16bit(card) && config.values.dtype != "float32") {
+  const bool has_16_bits = compute_dtype_named(config.values.dtype) != DType::kF32;
+  if (!fit::has_fast_16bit(card) && has_16_bits) {
     if (may_choose) {
       config.notices.push_back(fmt::format(
           "{} has no fast 16-bit arithmetic: planned with float32; --dtype=float16 saves memory, "
@@ -69,6 +71,25 @@ void settle_dtype(config::LoadedConfig& config, const fit::Card& card) {
   config.derived.erase("dtype");  // or resolve() would derive it anew, without the card's figures
 }
 
+// A card of this machine that the config means.
+bool has_its_card(const config::Config& config) {
+  const std::string_view ours = cuda::card_device();
+  if (!config.card.empty() || ours.empty() || cuda::card_count() == 0) return false;
+  return config.device == "auto" ? ours == "cuda" : config.device.starts_with(ours);
+}
+
+std::unique_ptr<Device> card_here(config::LoadedConfig& config) {
+  auto device = std::make_unique<CudaDevice>(config.values);
+  const cuda::OpenCard& card = device->open_card();
+  config.notices.push_back(fmt::format("planned for the {} of this machine: {} of its {} free now",
+                                       card.name, format_bytes(card.free_bytes),
+                                       format_bytes(card.total_bytes)));
+  if (const std::string line = settle_card_dtype(config, *device); !line.empty()) {
+    config.notices.push_back(line);
+  }
+  return device;
+}
+
 std::unique_ptr<Device> processor_to_plan(config::LoadedConfig& config) {
   settle_processor_dtype(config);
   auto device = std::make_unique<CpuDevice>(config.values);
@@ -83,6 +104,10 @@ std::unique_ptr<Device> processor_to_plan(config::LoadedConfig& config) {
 }  // namespace
 
 void settle_processor_dtype(config::LoadedConfig& config) {
+  if (config.values.dtype == "tf32") {
+    config.values.dtype = "float32";
+    config.notices.push_back("dtype tf32 is for cards: float32 on this processor");
+  }
   if (!config.is_set("dtype") ||
       !config::is_derived(config, config::field_of(&config::Config::dtype)))
     return;
@@ -98,6 +123,7 @@ void settle_processor_dtype(config::LoadedConfig& config) {
 }
 
 std::unique_ptr<Device> device_to_plan(config::LoadedConfig& config) {
+  if (has_its_card(config.values)) return card_here(config);
   const fit::Card* card = card_of(config);
   if (card == nullptr) return processor_to_plan(config);
   settle_dtype(config, *card);
@@ -118,6 +144,27 @@ bool runs_on_card(const config::Config& config) {
     return config.card.empty() && cuda::card_device() == "cuda" && cuda::card_count() > 0;
   }
   return config.device != "cpu";
+}
+
+std::string settle_card_dtype(config::LoadedConfig& config, const Device& card) {
+  config::Config& values = config.values;
+  if (config::is_derived(config, config::field_of(&config::Config::dtype))) {
+    values.dtype = name_of(DType::kBF16);
+  }
+  const DType wanted = compute_dtype_named(values.dtype);
+  const DType given = card.target().compute_dtype(wanted);
+  if (given == wanted) return "";
+  values.dtype = name_of(given);
+  return fmt::format("dtype {}, with dynamic loss scaling: the card has no {}", name_of(given),
+                     name_of(wanted));
+}
+
+std::string why_processor() {
+  if (cuda::card_device() == "cuda") return cuda::why_no_card();
+  const cuda::CardsReading here = cuda::Nvml().read();
+  if (here.cards.empty()) return "this build has no CUDA backend";
+  return fmt::format("this build has no CUDA backend: ./scripts/build cuda makes one for the {}",
+                     here.cards.front().name);
 }
 
 void require_runnable(const config::Config& config) {

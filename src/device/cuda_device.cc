@@ -1,13 +1,12 @@
 #include "device/cuda_device.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 #include "backend/cuda/nvml.h"
 #include "base/bytes.h"
-#include "base/error.h"
+#include "machine/wsl.h"
 
 namespace snug::device {
 namespace {
@@ -44,18 +43,8 @@ fit::Budget budget_of(const config::Config& config, const cuda::OpenCard& card) 
   return budget;
 }
 
-// What others hold of the card, as far as the driver tells: "firefox 512.00 MiB, ...".
-std::string holders(int index) {
-  std::string text;
-  for (const cuda::CardReading& card : cuda::Nvml().read().cards) {
-    if (card.index != index) continue;
-    for (const cuda::CardProcess& process : card.processes) {
-      text += fmt::format("{}pid {}{}", text.empty() ? "" : ", ", process.pid,
-                          process.bytes ? " with " + format_bytes(*process.bytes) : "");
-    }
-  }
-  return text;
-}
+// float32 as nanoGPT lets PyTorch multiply it: operands of products rounded to 10 bits.
+constexpr std::string_view kTf32 = "tf32";
 
 // The rates of a card that nobody has listed: those of the assumed one.
 constexpr std::string_view kAssumedCard = "rtx3060";
@@ -64,7 +53,9 @@ constexpr std::string_view kAssumedCard = "rtx3060";
 
 CudaDevice::CudaDevice(const config::Config& config)
     : Device({}),
+      config_(config),
       open_(cuda::open_card(index_of(config.device), config.card)),
+      settings_{.tf32 = config.dtype == kTf32},
       known_(config.card.empty() ? fit::find_card(open_.name) : fit::find_card(config.card)),
       target_(open_.has_bfloat16()) {
   budget_ = budget_of(config, open_);
@@ -76,13 +67,28 @@ fit::Rates CudaDevice::rates(const config::Config&, std::int64_t) const {
 
 std::unique_ptr<backend::Executor> CudaDevice::make_executor(const program::Program& program,
                                                              const plan::Plan& plan) const {
-  try {
-    return cuda::make_executor(open_, program, plan, {});
-  } catch (const CapacityError& error) {
-    const std::string others = holders(open_.index);
-    if (others.empty()) throw;
-    throw CapacityError(fmt::format("{}\non the card now: {}", error.what(), others));
+  return cuda::make_executor(open_, program, plan, settings_);
+}
+
+void CudaDevice::measure_again() {
+  open_.free_bytes =
+      std::max<std::int64_t>(0, cuda::free_bytes_now(open_) - cuda::kLoadedLaterBytes);
+  budget_ = budget_of(config_, open_);
+}
+
+std::optional<CardFacts> CudaDevice::card_facts() const {
+  CardFacts facts;
+  facts.name = open_.name;
+  facts.index = open_.index;
+  facts.is_emulated = cuda::card_device() == "emulated";
+  facts.total_bytes = open_.total_bytes;
+  facts.free_bytes = open_.free_bytes;
+  // What the driver says of the machine's own cards is nothing about an emulated one.
+  if (!facts.is_emulated || std::getenv("SNUG_NVML") != nullptr) {
+    facts.holders = holders_of(open_, cuda::Nvml().read());
   }
+  facts.may_spill_to_host = !facts.is_emulated && machine::is_wsl();
+  return facts;
 }
 
 }  // namespace snug::device

@@ -21,11 +21,15 @@ class CudaDevice : public Device {
   std::unique_ptr<backend::Executor> make_executor(const program::Program& program,
                                                    const plan::Plan& plan) const override;
   const fit::Card* card() const override { return known_; }
+  std::optional<CardFacts> card_facts() const override;
+  void measure_again() override;
 
   const cuda::OpenCard& open_card() const { return open_; }
 
  private:
+  const config::Config config_;
   cuda::OpenCard open_;
+  cuda::RunSettings settings_;
   const fit::Card* known_;
   cuda::CudaTarget target_;
 };

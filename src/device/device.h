@@ -3,12 +3,15 @@
 // neither cpu nor cuda; which one a config means is decided in choose.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backend/backend.h"
 #include "config/config.h"
+#include "device/card_facts.h"
 #include "fit/budget.h"
 #include "fit/rates.h"
 #include "plan/plan.h"
@@ -40,6 +43,15 @@ class Device {
 
   // The card whose figures these are; null: no card.
   virtual const fit::Card* card() const { return nullptr; }
+  // Of a card that is here, as it stands now.
+  virtual std::optional<CardFacts> card_facts() const { return std::nullopt; }
+
+  // Takes the budget anew from what is free now, where others share the device.
+  virtual void measure_again() {}
+  // A run may take no more than `bytes`.
+  void limit_budget(std::int64_t bytes) {
+    budget_.usable_bytes = std::min(budget_.usable_bytes, bytes);
+  }
 
  protected:
   fit::Budget budget_;

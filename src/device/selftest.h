@@ -27,6 +27,7 @@ struct SelftestRow {
 
 struct SelftestTraining {
   DType precision;
+  std::int64_t head_width = 0;
   int updates = 0;
   double card_loss = 0, cpu_loss = 0;  // of the last one
   double bound = 0;                    // of their difference, relative
@@ -37,7 +38,10 @@ struct SelftestTraining {
 struct Selftest {
   std::vector<SelftestRow> rows;
   std::vector<SelftestTraining> trainings;
+  // What CUDA and cuBLASLt took of the card beside the planned bytes while all this ran.
+  std::int64_t loaded_bytes = 0;
 
+  bool loaded_as_reckoned() const { return loaded_bytes <= cuda::kLoadedLaterBytes; }
   bool passed() const;
 };
 

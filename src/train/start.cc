@@ -15,6 +15,7 @@
 #include "report/plan/fix_text.h"
 #include "report/plan/refusal.h"
 #include "report/plan/words.h"
+#include "train/card_lines.h"
 #include "train/fit_story.h"
 #include "train/identity.h"
 #include "train/metrics.h"
@@ -43,8 +44,9 @@ DataError nothing_to_resume(const std::string& out_dir) {
 
 void say_device(const config::Config& config, console::Console& console) {
   if (config.device == "auto") {
-    console.line(device::runs_on_card(config) ? "device: cuda"
-                                              : "device: cpu (no card that this build runs on)");
+    console.line(device::runs_on_card(config)
+                     ? "device: cuda"
+                     : fmt::format("device: cpu ({})", device::why_processor()));
   }
 }
 
@@ -87,17 +89,26 @@ void announce(const StartedRun& run, const data::Vocabulary& vocabulary, std::in
                            format_bytes(run.plan->total_bytes()), format_bytes(budget)));
 }
 
+// Who else is on the card, if that is why less of it is free.
+std::string others_on(const device::Device& device) {
+  const std::optional<device::CardFacts> card = device.card_facts();
+  return card ? holders_line(*card) : "";
+}
+
 // With --fit the settings are changed here, before anything is allocated. Otherwise it does not
-// fit.
+// fit; `refused` is what the device said itself, if it has.
 void fit_or_refuse(StartedRun& run, const device::Device& device,
-                   const data::Vocabulary& vocabulary, console::Console& console) {
+                   const data::Vocabulary& vocabulary, console::Console& console,
+                   const std::string& refused) {
   const config::Config& config = run.config.values;
   const fit::Planner planner(device.target(), vocabulary.size,
                              device.rates(config, vocabulary.size));
   fit::Fixes fixes = fit::find_fixes(planner, run.config, device.budget());
   if (config.fit || config.safest) {
     const fit::FitOutcome outcome = fit::apply_fix(run.config, fixes, device.budget().usable_bytes);
-    for (const std::string& line : report::fit_lines(outcome, false, report::language_of(config))) {
+    const bool on_card = run.plan->plan.space == Space::kDevice;
+    for (const std::string& line :
+         report::fit_lines(outcome, on_card, report::language_of(config))) {
       console.line(line);
     }
     remember_fit(run.state, outcome, run.resume.has_value());
@@ -105,29 +116,19 @@ void fit_or_refuse(StartedRun& run, const device::Device& device,
     if (run.plan->total_bytes() <= device.budget().usable_bytes) return;
     fixes = fit::find_fixes(planner, run.config, device.budget());
   }
-  throw report::does_not_fit(*run.plan, device.budget(), fixes, report::language_of(config));
-}
-
-// On a card 16 bits are the default, whichever type it has.
-void settle_dtype(StartedRun& run, const device::Device& device, console::Console& console) {
-  config::Config& config = run.config.values;
-  if (!device::runs_on_card(config)) return;
-  if (config::is_derived(run.config, config::field_of(&config::Config::dtype))) {
-    config.dtype = name_of(DType::kBF16);
-  }
-  const DType wanted = compute_dtype_named(config.dtype);
-  const DType given = device.target().compute_dtype(wanted);
-  if (given == wanted) return;
-  config.dtype = name_of(given);
-  console.line(fmt::format("dtype {}, with dynamic loss scaling: the card has no {}",
-                           name_of(given), name_of(wanted)));
+  const std::string others = others_on(device);
+  throw report::does_not_fit(*run.plan, device.budget(), fixes, report::language_of(config),
+                             refused + (refused.empty() || others.empty() ? "" : "\n") + others);
 }
 
 void plan_within_budget(StartedRun& run, const data::Vocabulary& vocabulary,
-                        console::Console& console) {
+                        console::Console& console, const std::string& refused = "") {
   config::Config& config = run.config.values;
   const device::Device& device = *run.device;
-  settle_dtype(run, device, console);
+  if (device::runs_on_card(config)) {
+    const std::string line = device::settle_card_dtype(run.config, device);
+    if (!line.empty()) console.line(line);
+  }
   run.plan = plan::plan_training(config, vocabulary.size, device.target());
   const bool fits = run.plan->total_bytes() <= device.budget().usable_bytes;
   const bool fits_again = run.resume && (run.resume->fit || run.resume->safest);
@@ -136,8 +137,34 @@ void plan_within_budget(StartedRun& run, const data::Vocabulary& vocabulary,
     config.safest = run.resume->safest;
   }
   const bool asked = (config.fit || config.safest) && !fits_again;
-  if (!fits || asked) fit_or_refuse(run, device, vocabulary, console);
+  if (!fits || asked) fit_or_refuse(run, device, vocabulary, console, refused);
   announce(run, vocabulary, device.budget().usable_bytes, console);
+}
+
+// Takes the plan's memory. A card may refuse it although the plan fitted: someone else was faster,
+// or what is free is in pieces. Then the run is planned again for what is left: with --fit it fits,
+// without it the fixes are told.
+void take_memory(StartedRun& run, const config::LoadedConfig& asked,
+                 const data::Vocabulary& vocabulary, console::Console& console) {
+  constexpr int kMostTimes = 3;
+  constexpr double kNextTime = 0.95;
+  for (int time = 1;; ++time) {
+    try {
+      run.engine = std::make_unique<TrainingEngine>(run.config.values, *run.plan, *run.device,
+                                                    *run.train_tokens, *run.val_tokens);
+      return;
+    } catch (const CapacityError& error) {
+      if (!run.device->card_facts() || time == kMostTimes) throw;
+      const auto refused_bytes = static_cast<double>(run.plan->plan.arena_bytes);
+      run.device->measure_again();
+      run.device->limit_budget(static_cast<std::int64_t>(kNextTime * refused_bytes));
+      const std::int64_t vocab_size = run.config.values.vocab_size;
+      run.config = asked;
+      run.config.values.vocab_size = vocab_size;
+      if (asked.values.fit || asked.values.safest) console.line(error.what());
+      plan_within_budget(run, vocabulary, console, error.what());
+    }
+  }
 }
 
 // From here on out_dir is this run's own.
@@ -241,12 +268,13 @@ StartedRun start_training(config::LoadedConfig config, console::Console& console
   }
   open_data(run);
   run.device = device::device_to_run(settings);
+  for (const std::string& line : card_lines(run.device->card_facts())) console.line(line);
   identify(run, vocabulary, console);
+  const config::LoadedConfig asked = run.config;
   plan_within_budget(run, vocabulary, console);
 
   if (!settings.eval_only) claim_out_dir(run, console);
-  run.engine = std::make_unique<TrainingEngine>(settings, *run.plan, *run.device, *run.train_tokens,
-                                                *run.val_tokens);
+  take_memory(run, asked, vocabulary, console);
   if (!run.resume && !settings.eval_only) {
     set_aside_earlier_run(*run.store, settings.out_dir, console);
   }

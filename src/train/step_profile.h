@@ -15,6 +15,7 @@ struct OpTimes {
   std::int64_t calls = 0;
   double flops = 0, bytes = 0;
   double median_seconds = 0, quiet_seconds = 0;  // quiet: the 10th percentile
+  double predicted_seconds = 0;                  // cards: by the fit's rates
 
   // Of what the machine could do: the larger of its arithmetic and its traffic.
   double limit_seconds(double flop_rate, double byte_rate) const;
@@ -33,6 +34,7 @@ struct StepProfile {
   double median_seconds = 0, quiet_seconds = 0;  // of an iteration
   double flop_rate = 0;                          // of square products in the run's precision
   double byte_rate = 0;                          // of memory
+  double predicted_seconds = 0;                  // cards: of an iteration, by the fit's rates
 };
 
 // Plans and runs the config on this processor for about `seconds`; vocab_size must be set.

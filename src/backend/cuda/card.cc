@@ -8,28 +8,43 @@
 #include "backend/cuda/cuda_executor.h"
 #include "backend/cuda/errors.h"
 #include "backend/cuda/insert_card.h"
-#include "base/bytes.h"
+#include "backend/cuda/nvml.h"
 #include "base/error.h"
 
 namespace snug::cuda {
 namespace {
 
-// What cuBLASLt loads of its kernels when products first run, after memory was looked at. An
-// estimate: no card has been asked yet.
-constexpr std::int64_t kLoadedLater = 64 * kMiB;
+std::string version_text(std::int64_t version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+struct Versions {
+  int driver = 0, runtime = 0;  // driver 0: none is installed
+
+  // The same major version is enough: minor ones are compatible.
+  bool fit_together() const { return driver / 1000 >= runtime / 1000; }
+  std::string problem() const {
+    if (driver == 0) return "no NVIDIA driver is installed";
+    return fmt::format("the driver knows CUDA {}, this build needs {}", version_text(driver),
+                       version_text(runtime));
+  }
+};
+
+Versions versions() {
+  Versions found;
+  require(cudaDriverGetVersion(&found.driver), "asking for the driver");
+  require(cudaRuntimeGetVersion(&found.runtime), "asking for the runtime");
+  return found;
+}
 
 void require_new_enough_driver(OpenCard& card) {
-  int driver = 0, runtime = 0;
-  require(cudaDriverGetVersion(&driver), "asking for the driver");
-  require(cudaRuntimeGetVersion(&runtime), "asking for the runtime");
-  card.driver = driver;
-  card.runtime = runtime;
-  // The same major version is enough: minor ones are compatible.
-  if (driver / 1000 >= runtime / 1000) return;
+  const Versions found = versions();
+  card.driver = found.driver;
+  card.runtime = found.runtime;
+  if (found.fit_together()) return;
   throw DeviceError(
-      fmt::format("the driver knows CUDA {}.{}, this build needs {}.{}\n"
-                  "install a newer driver, or train on the processor with --device=cpu",
-                  driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10));
+      fmt::format("{}\ninstall {} driver, or train on the processor with --device=cpu",
+                  found.problem(), found.driver == 0 ? "the" : "a newer"));
 }
 
 }  // namespace
@@ -39,6 +54,23 @@ int card_count() {
   if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
   cudaGetLastError();
   return 0;
+}
+
+std::string why_no_card() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && count > 0) return "";
+  cudaGetLastError();
+  if (const Versions found = versions(); !found.fit_together()) return found.problem();
+  if (error == cudaSuccess || error == cudaErrorNoDevice) return "the driver finds none";
+  return fmt::format("the driver answers: {}", cudaGetErrorString(error));
+}
+
+std::int64_t free_bytes_now(const OpenCard& card) {
+  require(cudaSetDevice(card.index), fmt::format("choosing card {}", card.index));
+  std::size_t free = 0, total = 0;
+  require(cudaMemGetInfo(&free, &total), "asking for free memory");
+  return static_cast<std::int64_t>(free);
 }
 
 OpenCard open_card(int index, const std::string& model) {
@@ -53,9 +85,12 @@ OpenCard open_card(int index, const std::string& model) {
   std::size_t free = 0, total = 0;
   require(cudaMemGetInfo(&free, &total), "asking for free memory");
   card.name = properties.name;
+  card.pci_place = pci_place(static_cast<unsigned>(properties.pciDomainID),
+                             static_cast<unsigned>(properties.pciBusID),
+                             static_cast<unsigned>(properties.pciDeviceID));
   card.capability = properties.major * 10 + properties.minor;
   card.total_bytes = static_cast<std::int64_t>(total);
-  card.free_bytes = std::max<std::int64_t>(0, static_cast<std::int64_t>(free) - kLoadedLater);
+  card.free_bytes = std::max<std::int64_t>(0, static_cast<std::int64_t>(free) - kLoadedLaterBytes);
   if (card.capability < 75) {
     throw DeviceError(
         fmt::format("{} has compute capability {}.{}: the kernels need 7.5 or newer\n"
@@ -71,7 +106,10 @@ std::unique_ptr<backend::Executor> make_executor(const OpenCard& card,
                                                  const RunSettings& settings) {
   require(cudaSetDevice(card.index), fmt::format("choosing card {}", card.index));
   return std::make_unique<CudaExecutor>(
-      program, plan, ExecutorSettings{.capability = card.capability, .tf32 = settings.tf32});
+      program, plan,
+      // Cards before Ampere have no TF32.
+      ExecutorSettings{.capability = card.capability,
+                       .tf32 = settings.tf32 && card.capability >= 80});
 }
 
 void observe(backend::Executor& executor, OpObserver observer) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/backend.h"
 #include "plan/plan.h"
@@ -17,19 +18,28 @@ namespace snug::cuda {
 struct OpenCard {
   int index = 0;
   std::string name;              // the driver's
+  std::string pci_place;         // "0000:01:00", as NVML's readings have it
   int capability = 0;            // 86 for 8.6
   std::int64_t total_bytes = 0;  // as the driver tells programs
-  std::int64_t free_bytes =
-      0;  // with the context made, and what the libraries will still load set aside
+  // With the context made, and kLoadedLaterBytes set aside.
+  std::int64_t free_bytes = 0;
   std::int64_t driver = 0, runtime = 0;  // versions, 13000 for 13.0
 
   bool has_bfloat16() const { return capability >= 80; }
 };
 
+// What cuBLASLt loads of its kernels when products first run, after memory was looked at. An
+// estimate: no card has been asked yet. `snug selftest` measures it.
+constexpr std::int64_t kLoadedLaterBytes = std::int64_t{64} << 20;
+
 // What `device` is called where this build's cards are meant: "cuda" or "emulated"; "": none.
 std::string_view card_device();
 // How many cards there are; 0 also where the driver or its library is missing.
 int card_count();
+// Why there is none, in a few words; "" where there is one.
+std::string why_no_card();
+// What is free of an open card now, without what is set aside.
+std::int64_t free_bytes_now(const OpenCard& card);
 
 // Makes the context on card `index`, then looks at what is free. `model` names the card to emulate,
 // where cards are emulated. Throws DeviceError, saying what is wrong and what to do.
@@ -51,5 +61,19 @@ using TensorReader = std::function<void(TensorId, std::span<std::byte>)>;
 using OpObserver = std::function<void(const program::Phase&, const ops::Op&, std::int64_t end_row,
                                       const TensorReader&)>;
 void observe(backend::Executor& executor, OpObserver observer);
+
+// An op as it was run, in the loss head once per chunk. Of two that run as one, the first has the
+// time of both.
+struct TimedOp {
+  const program::Phase* phase;
+  const ops::Op* op;
+  std::int64_t row_count;
+  double seconds;
+};
+// What `work` has an executor of make_executor()'s do, op by op, by the card's own clock.
+std::vector<TimedOp> time_ops(backend::Executor& executor, const std::function<void()>& work);
+// Bytes per second, read and written, of a large copy within the executor's memory, whose content
+// is lost. 0 where the card's clock tells nothing.
+double measure_copy_rate(backend::Executor& executor);
 
 }  // namespace snug::cuda

@@ -15,6 +15,8 @@ namespace {
 
 std::string_view card_device() { return ""; }
 int card_count() { return 0; }
+std::string why_no_card() { return "this build has no CUDA backend"; }
+std::int64_t free_bytes_now(const OpenCard&) { refuse(); }
 OpenCard open_card(int, const std::string&) { refuse(); }
 std::unique_ptr<backend::Executor> make_executor(const OpenCard&, const program::Program&,
                                                  const plan::Plan&, const RunSettings&) {
@@ -22,5 +24,7 @@ std::unique_ptr<backend::Executor> make_executor(const OpenCard&, const program:
 }
 
 void observe(backend::Executor&, OpObserver) { refuse(); }
+std::vector<TimedOp> time_ops(backend::Executor&, const std::function<void()>&) { refuse(); }
+double measure_copy_rate(backend::Executor&) { refuse(); }
 
 }  // namespace snug::cuda

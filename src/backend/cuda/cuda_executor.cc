@@ -40,7 +40,8 @@ CudaExecutor::CudaExecutor(const program::Program& program, const plan::Plan& pl
       plan_(plan),
       settings_(settings),
       arena_(CudaArena::Place::kCard, plan.arena_bytes),
-      gemms_(settings.tf32) {
+      gemms_(settings.tf32),
+      started_(program) {
   if (const std::int64_t bytes = plan.arena_bytes_in(Space::kPinned); bytes > 0) {
     pinned_.emplace(CudaArena::Place::kPinned, bytes);
   }
@@ -72,7 +73,7 @@ CudaExecutor::BoundOp CudaExecutor::bind(const program::Phase& phase, std::size_
   if (row.prepare != nullptr) bound.prepared = row.prepare({what, bound.shapes, phase, gemms_});
   if (const auto* copy = what.as<ops::Copy>()) {
     for (const TensorId id : {copy->from.id, copy->to.id}) {
-      if (program_.tensor(id).space != plan_.space) host_tensors_.push_back({id, p, Event()});
+      if (program_.tensor(id).space != plan_.space) host_tensors_.push_back({id, p, Event(), 0});
     }
   }
   return bound;
@@ -117,11 +118,16 @@ void CudaExecutor::run_op(std::size_t phase, std::size_t op, const backend::Step
   const BoundOp& bound = bound_[phase][op];
   if (!bound.ran_with_previous) {
     const ops::Op* next = bound.runs_with_next ? &of_phase.ops[op + 1] : nullptr;
-    bound.run({*this, what, bound.shapes, context, bound.scratch, bound.prepared.get(), first_row,
-               end_row, next});
-    if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
-      require(error, fmt::format("'{}' ({})", what.label, ops::name_of(what)));
+    started_.add(of_phase, what);
+    try {
+      bound.run({*this, what, bound.shapes, context, bound.scratch, bound.prepared.get(), first_row,
+                 end_row, next});
+    } catch (const DeviceError&) {
+      // A call that fails after the context has ended tells nothing about itself.
+      if (const cudaError_t error = cudaPeekAtLastError(); ends_context(error)) require_done(error);
+      throw;
     }
+    require_done(cudaGetLastError());
   }
   if (observer_) observer_(of_phase, what, first_row, end_row);
 }
@@ -133,11 +139,28 @@ void CudaExecutor::run(const program::Phase& phase, const backend::StepContext& 
   });
 }
 
-void CudaExecutor::wait() { require(cudaStreamSynchronize(stream()), "the work that was started"); }
+void CudaExecutor::require_done(cudaError_t result) const {
+  if (result == cudaSuccess) return;
+  // A launch that is refused is the last one; else any that is under way can be meant.
+  const bool is_late = ends_context(result);
+  std::string where = is_late ? started_.describe() : started_.describe_last();
+  if (where.empty()) where = "a copy between the host and the card";
+  if (is_late && !started_.are_one_by_one()) {
+    where +=
+        "\nwith CUDA_LAUNCH_BLOCKING=1 in the environment the same run names the op and its "
+        "tensors";
+  }
+  require(result, where);
+}
+
+void CudaExecutor::wait() {
+  require_done(cudaStreamSynchronize(stream()));
+  started_.done_until(started_.last());
+}
 
 double CudaExecutor::measure_peak_flops() {
   wait();
-  return cuda::measure_peak_flops(arena_, program_, stream());
+  return cuda::measure_peak_flops(arena_, program_, settings_.tf32, stream());
 }
 
 }  // namespace snug::cuda

@@ -12,6 +12,7 @@
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/op_rows.h"
 #include "backend/cuda/resources.h"
+#include "backend/cuda/started_ops.h"
 #include "plan/plan.h"
 
 namespace snug::cuda {
@@ -70,7 +71,8 @@ class CudaExecutor : public backend::Executor {
   void run_op(std::size_t phase, std::size_t op, const backend::StepContext& context,
               std::int64_t first_row, std::int64_t end_row);
   std::byte* bytes_at(TensorId id, std::int64_t offset, std::int64_t byte_count) const;
-  Event& copied(TensorId host_tensor);
+  // Throws DeviceError, naming what was under way, unless the call succeeded.
+  void require_done(cudaError_t result) const;
 
   const program::Program& program_;
   const plan::Plan& plan_;
@@ -86,8 +88,13 @@ class CudaExecutor : public backend::Executor {
     TensorId id;
     std::size_t phase;
     Event copied;
+    std::int64_t copied_by = 0;  // number of the op, see StartedOps
   };
+  HostTensor& host_tensor(TensorId id);
+  void wait_for(const HostTensor& tensor);
+
   std::vector<HostTensor> host_tensors_;
+  StartedOps started_;
   Observer observer_;
 };
 

@@ -21,6 +21,12 @@ std::string_view advice(cudaError_t error) {
              "processor with --device=cpu";
     case cudaErrorDevicesUnavailable:
       return "the card is busy with a program that keeps it for itself: `snug devices` shows which";
+    case cudaErrorNoKernelImageForDevice:
+      return "the kernels of this build are not compiled for this card: `snug --version` shows for "
+             "which; build with -DSNUG_CUDA_ARCHITECTURES=... or train with --device=cpu";
+    case cudaErrorLaunchTimeout:
+      return "the display's watchdog stopped a kernel that took too long; what is saved is safe, "
+             "resume with --init_from=resume and a smaller --batch_size";
     case cudaErrorECCUncorrectable:
     case cudaErrorUnknown:
       return "the card is lost to this process: `dmesg` may name an Xid; what is saved is safe, "
@@ -58,9 +64,22 @@ std::string_view name_of(cublasStatus_t status) {
 
 void require(cudaError_t result, std::string_view what) {
   if (result == cudaSuccess) return;
-  throw DeviceError(fmt::format("the card failed in {}: {} ({})\n{}", what,
-                                cudaGetErrorString(result), cudaGetErrorName(result),
-                                advice(result)));
+  throw DeviceError(fmt::format("the card failed: {} ({})\nin {}\n{}", cudaGetErrorString(result),
+                                cudaGetErrorName(result), what, advice(result)));
+}
+
+bool ends_context(cudaError_t error) {
+  switch (error) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorUnknown:
+      return true;
+    default:
+      return false;
+  }
 }
 
 void require(cublasStatus_t result, std::string_view what) {

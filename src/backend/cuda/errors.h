@@ -13,4 +13,8 @@ namespace snug::cuda {
 void require(cudaError_t result, std::string_view what);
 void require(cublasStatus_t result, std::string_view what);
 
+// Whether the process can do nothing more with the card after this error. Such an error comes late:
+// any call after the kernel that failed reports it.
+bool ends_context(cudaError_t error);
+
 }  // namespace snug::cuda

@@ -11,13 +11,18 @@
 
 namespace snug::cuda {
 
-Event& CudaExecutor::copied(TensorId host_tensor) {
-  const auto found = std::ranges::find(host_tensors_, host_tensor, &HostTensor::id);
+CudaExecutor::HostTensor& CudaExecutor::host_tensor(TensorId id) {
+  const auto found = std::ranges::find(host_tensors_, id, &HostTensor::id);
   if (found == host_tensors_.end()) {
     throw InternalError(
-        fmt::format("the host cannot reach '{}' on the card", program_.tensor(host_tensor).name));
+        fmt::format("the host cannot reach '{}' on the card", program_.tensor(id).name));
   }
-  return found->copied;
+  return *found;
+}
+
+void CudaExecutor::wait_for(const HostTensor& tensor) {
+  require_done(tensor.copied.wait());
+  started_.done_until(tensor.copied_by);
 }
 
 void CudaExecutor::copy(TensorId from, TensorId to) {
@@ -26,7 +31,9 @@ void CudaExecutor::copy(TensorId from, TensorId to) {
   require(cudaMemcpyAsync(address(to), address(from), bytes,
                           to_host ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice, stream()),
           program_.tensor(to).name);
-  copied(to_host ? to : from).record(stream());
+  HostTensor& shared = host_tensor(to_host ? to : from);
+  shared.copied.record(stream());
+  shared.copied_by = started_.last();
 }
 
 std::byte* CudaExecutor::bytes_at(TensorId id, std::int64_t offset, std::int64_t byte_count) const {
@@ -41,16 +48,16 @@ std::byte* CudaExecutor::bytes_at(TensorId id, std::int64_t offset, std::int64_t
 // The rest of the phase may still run: only its copy of this tensor has to be done. Tensors of
 // other phases may lie in the same pinned bytes, so that their copies have to be, too.
 void CudaExecutor::write(TensorId id, std::int64_t offset, std::span<const std::byte> bytes) {
-  copied(id).wait("the copy of a batch");
-  const auto own = std::ranges::find(host_tensors_, id, &HostTensor::id);
+  const HostTensor& own = host_tensor(id);
+  wait_for(own);
   for (const HostTensor& other : host_tensors_) {
-    if (other.phase != own->phase) other.copied.wait("work before a batch");
+    if (other.phase != own.phase) wait_for(other);
   }
   std::memcpy(bytes_at(id, offset, std::ssize(bytes)), bytes.data(), bytes.size());
 }
 
 void CudaExecutor::read(TensorId id, std::int64_t offset, std::span<std::byte> bytes) {
-  copied(id).wait("the work that was started");
+  wait_for(host_tensor(id));
   std::memcpy(bytes.data(), bytes_at(id, offset, std::ssize(bytes)), bytes.size());
 }
 
@@ -79,10 +86,9 @@ class CudaExecutor::StagedBytes : public TensorBytes {
     return executor_.bytes_at(id, offset, byte_count);
   }
   void move(std::byte* to, const std::byte* from, std::int64_t byte_count, cudaMemcpyKind kind) {
-    require(
-        cudaMemcpyAsync(to, from, static_cast<std::size_t>(byte_count), kind, executor_.stream()),
-        "a checkpoint's piece");
-    require(cudaStreamSynchronize(executor_.stream()), "a checkpoint's piece");
+    executor_.require_done(
+        cudaMemcpyAsync(to, from, static_cast<std::size_t>(byte_count), kind, executor_.stream()));
+    executor_.require_done(cudaStreamSynchronize(executor_.stream()));
   }
 
   CudaExecutor& executor_;

@@ -105,6 +105,10 @@ void add_problem(CardReading& card, const std::string& text) {
 
 }  // namespace
 
+std::string pci_place(unsigned domain, unsigned bus, unsigned device) {
+  return fmt::format("{:04x}:{:02x}:{:02x}", domain, bus, device);
+}
+
 Nvml::Nvml() {
   const char* wanted = std::getenv("SNUG_NVML");
   const bool named = wanted != nullptr && *wanted != '\0';
@@ -181,6 +185,10 @@ CardReading Nvml::read_card(unsigned index) const {
   if (functions_.name != nullptr && functions_.name(device, name, sizeof name) == kNvmlSuccess) {
     name[sizeof name - 1] = '\0';
     card.name = name;
+  }
+  NvmlPciInfo pci{};
+  if (functions_.pci != nullptr && functions_.pci(device, &pci) == kNvmlSuccess) {
+    card.pci_place = pci_place(pci.domain, pci.bus, pci.device);
   }
   read_memory(device, card);
   read_load(device, card);

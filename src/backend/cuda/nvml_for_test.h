@@ -77,6 +77,12 @@ inline NvmlReturn fake_name(NvmlDevice device, char* name, unsigned length) {
   std::strncpy(name, card_of(device).name, length);
   return called("nvmlDeviceGetName");
 }
+// Card 0 in 01:00, card 1 in 02:00.
+inline NvmlReturn fake_pci(NvmlDevice device, NvmlPciInfo* pci) {
+  *pci = {};
+  pci->bus = 1 + static_cast<unsigned>(&card_of(device) - g_driver.cards.data());
+  return called("nvmlDeviceGetPciInfo_v3");
+}
 inline NvmlReturn fake_memory(NvmlDevice device, NvmlMemory* memory) {
   const FakeCard& card = card_of(device);
   *memory = {card.total, card.free, card.used + card.reserved};
@@ -150,6 +156,7 @@ inline std::map<std::string, void*> fake_symbols() {
       {"nvmlDeviceGetCount_v2", address(fake_count)},
       {"nvmlDeviceGetHandleByIndex_v2", address(fake_device)},
       {"nvmlDeviceGetName", address(fake_name)},
+      {"nvmlDeviceGetPciInfo_v3", address(fake_pci)},
       {"nvmlDeviceGetMemoryInfo", address(fake_memory)},
       {"nvmlDeviceGetMemoryInfo_v2", address(fake_memory_v2)},
       {"nvmlDeviceGetUtilizationRates", address(fake_utilization)},

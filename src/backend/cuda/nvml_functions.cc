@@ -52,6 +52,7 @@ NvmlFunctions nvml_functions(const SymbolLookup& lookup) {
   find_first(found.count, lookup, {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"});
   find_first(found.device, lookup, {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"});
   find_first(found.name, lookup, {"nvmlDeviceGetName"});
+  find_first(found.pci, lookup, {"nvmlDeviceGetPciInfo_v3"});
   find_first(found.memory, lookup, {"nvmlDeviceGetMemoryInfo"});
   find_first(found.memory_v2, lookup, {"nvmlDeviceGetMemoryInfo_v2"});
   find_first(found.utilization, lookup, {"nvmlDeviceGetUtilizationRates"});

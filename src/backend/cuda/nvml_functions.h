@@ -28,6 +28,11 @@ struct NvmlMemoryV2 {
 struct NvmlUtilization {
   unsigned gpu, memory;  // percent of the time
 };
+struct NvmlPciInfo {
+  char legacy_id[16];
+  unsigned domain, bus, device, pci_device, pci_subsystem;
+  char id[32];
+};
 // What every layout of a process begins with.
 struct NvmlProcess {
   unsigned pid;
@@ -35,6 +40,7 @@ struct NvmlProcess {
 };
 static_assert(sizeof(NvmlMemory) == 24 && sizeof(NvmlMemoryV2) == 40);
 static_assert(sizeof(NvmlUtilization) == 8 && sizeof(NvmlProcess) == 16);
+static_assert(sizeof(NvmlPciInfo) == 68);
 
 struct NvmlProcessList {
   // `count` is the room in entries, then the number of processes; kNvmlInsufficientSize if those
@@ -56,6 +62,7 @@ struct NvmlFunctions {
   NvmlReturn (*count)(unsigned* count) = nullptr;
   NvmlReturn (*device)(unsigned index, NvmlDevice* device) = nullptr;
   NvmlReturn (*name)(NvmlDevice, char* name, unsigned length) = nullptr;
+  NvmlReturn (*pci)(NvmlDevice, NvmlPciInfo*) = nullptr;
   NvmlReturn (*memory)(NvmlDevice, NvmlMemory*) = nullptr;
   NvmlReturn (*memory_v2)(NvmlDevice, NvmlMemoryV2*) = nullptr;
   NvmlReturn (*utilization)(NvmlDevice, NvmlUtilization*) = nullptr;

@@ -14,7 +14,7 @@ constexpr double kLongEnough = 0.02;
 
 // Seconds of one product of n by n matrices, after one that warms up.
 double seconds_of(const CublasHandle& handle, const CudaArena& arena, std::int64_t n, DType dtype,
-                  cudaStream_t stream) {
+                  bool tf32, cudaStream_t stream) {
   const Gemm gemm(handle,
                   {.result = GemmShape::Result::kOutput,
                    .rows = n,
@@ -23,7 +23,7 @@ double seconds_of(const CublasHandle& handle, const CudaArena& arena, std::int64
                    .dtype = dtype,
                    .result_dtype = dtype,
                    .has_bias = false,
-                   .tf32 = false},
+                   .tf32 = tf32},
                   "measuring");
   const std::int64_t bytes = n * n * size_of(dtype);
   std::byte* matrices = arena.data() + kGemmWorkspaceBytes;
@@ -35,13 +35,13 @@ double seconds_of(const CublasHandle& handle, const CudaArena& arena, std::int64
   begin.record(stream);
   gemm.run(operands, stream, "measuring");
   end.record(stream);
-  end.wait("measuring");
+  require(end.wait(), "measuring");
   return end.seconds_since(begin);
 }
 
 }  // namespace
 
-double measure_peak_flops(const CudaArena& arena, const program::Program& program,
+double measure_peak_flops(const CudaArena& arena, const program::Program& program, bool tf32,
                           cudaStream_t stream) {
   const DType dtype = program.compute_weights.empty()
                           ? DType::kF32
@@ -50,7 +50,7 @@ double measure_peak_flops(const CudaArena& arena, const program::Program& progra
   double best = 0;
   for (std::int64_t n = kSmallest; n <= kLargest; n *= 2) {
     if (kGemmWorkspaceBytes + 3 * n * n * size_of(dtype) > arena.byte_count()) break;
-    const double seconds = seconds_of(handle, arena, n, dtype, stream);
+    const double seconds = seconds_of(handle, arena, n, dtype, tf32, stream);
     if (seconds <= 0) break;
     const auto size = static_cast<double>(n);
     best = std::max(best, 2 * size * size * size / seconds);

@@ -69,9 +69,7 @@ void Event::record(cudaStream_t stream) {
   recorded_ = true;
 }
 
-void Event::wait(const char* what) const {
-  if (recorded_) require(cudaEventSynchronize(event_), what);
-}
+cudaError_t Event::wait() const { return recorded_ ? cudaEventSynchronize(event_) : cudaSuccess; }
 
 double Event::seconds_since(const Event& earlier) const {
   float milliseconds = 0;

@@ -52,7 +52,7 @@ class Event {
 
   void record(cudaStream_t stream);
   // Waits on the host; returns at once if it was never recorded.
-  void wait(const char* what) const;
+  [[nodiscard]] cudaError_t wait() const;
   double seconds_since(const Event& earlier) const;
 
  private:

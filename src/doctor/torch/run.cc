@@ -8,7 +8,7 @@ namespace snug::doctor::torch {
 namespace {
 
 DType compute_dtype(const std::string& name) {
-  if (name == "float32") return DType::kF32;
+  if (name == "float32" || name == "tf32") return DType::kF32;
   if (name == "float16") return DType::kF16;
   return DType::kBF16;
 }

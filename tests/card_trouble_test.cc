@@ -1,0 +1,212 @@
+// When reality differs from the plan: what a run on a card says and does when memory, driver or
+// card are not what was expected. On the fake card, through the same functions as `snug train`.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "backend/cuda/card.h"
+#include "backend/cuda/cuda_target.h"
+#include "base/error.h"
+#include "base/temporary_folder.h"
+#include "checkpoint/checkpoint_store.h"
+#include "device/choose.h"
+#include "emulator/card.h"
+#include "plan/run_plan.h"
+#include "train/random_run.h"
+#include "train/train_loop.h"
+
+namespace snug {
+namespace {
+
+// An environment variable as long as it lives.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~Environment() { ::unsetenv(name_); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+};
+
+// Runs of a small model on the card that a test has put into the machine.
+class CardTrouble : public ::testing::Test {
+ protected:
+  CardTrouble() {
+    std::filesystem::create_directories(folder_.path("data"));
+    for (const char* name : {"train.bin", "val.bin"}) {
+      train::write_random_tokens(folder_.path("data/") + name, 3000, 61, 1);
+    }
+    emulator::insert_card(card_);
+  }
+  ~CardTrouble() override { emulator::insert_card(emulator::CardSettings{}); }
+
+  config::LoadedConfig config(std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments = {"--device=emulated",
+                                          "--dtype=float32",
+                                          "--dataset=" + folder_.path("data"),
+                                          "--out_dir=" + out(),
+                                          "--vocab_size=61",
+                                          "--n_layer=2",
+                                          "--n_head=2",
+                                          "--n_embd=32",
+                                          "--block_size=32",
+                                          "--batch_size=4",
+                                          "--gradient_accumulation_steps=1",
+                                          "--eval_iters=1",
+                                          "--eval_interval=1",
+                                          "--max_iters=2",
+                                          "--warmup_iters=0",
+                                          "--lr_decay_iters=10"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return config::load_config(config::Command::kTrain, arguments);
+  }
+  std::string out() const { return folder_.path("out"); }
+
+  // Large enough that fixes make a difference beside the workspace of products.
+  config::LoadedConfig wide_config(std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {"--n_embd=64", "--batch_size=16", "--block_size=64",
+                               "--eval_batch_size=1", "--eval_sequences=1", "--max_iters=0"});
+    return config(std::move(more));
+  }
+  std::int64_t planned_bytes(const config::LoadedConfig& config) const {
+    return plan::plan_training(config.values, 61, cuda::CudaTarget())->plan.arena_bytes;
+  }
+  // Of the card only so much is free for a run.
+  void leave_free(std::int64_t bytes) {
+    const auto wanted = static_cast<std::size_t>(bytes + cuda::kLoadedLaterBytes);
+    card_.held_bytes = card_.capacity_bytes - card_.context_bytes - wanted;
+    emulator::insert_card(card_);
+  }
+
+  // What was printed; an error's text in `error`, its exit code in `code`.
+  std::string run(config::LoadedConfig loaded) {
+    ::testing::internal::CaptureStdout();
+    error = "";
+    try {
+      console::Console console(console::Progress::kNone);
+      code = train::train(std::move(loaded), console);
+    } catch (const Error& thrown) {
+      error = thrown.what();
+      code = static_cast<int>(thrown.code());
+    }
+    return ::testing::internal::GetCapturedStdout();
+  }
+
+  static void expect_in(const std::string& text, std::initializer_list<const char*> words) {
+    for (const char* word : words)
+      EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
+  }
+
+  emulator::CardSettings card_ = *emulator::card_by_name("rtx3060");
+  TemporaryFolder folder_;
+  std::string error;
+  int code = 0;
+};
+
+TEST_F(CardTrouble, LessIsFreeThanNeeded) {
+  const Environment nvml("SNUG_NVML", SNUG_FAKE_NVML);
+  leave_free(planned_bytes(wide_config()) - 1);
+  run(wide_config());
+  EXPECT_EQ(code, static_cast<int>(ExitCode::kDoesNotFit));
+  expect_in(error, {"others are on the card: ", "(pid 1) 7.00 GiB", "checkpoint all blocks",
+                    "summed otherwise", "--fit"});
+  EXPECT_FALSE(std::filesystem::exists(out())) << "nothing was begun";
+}
+
+TEST_F(CardTrouble, FitFitsWhatIsLeft) {
+  leave_free(planned_bytes(wide_config()) - 1);
+  const std::string text = run(wide_config({"--fit=True"}));
+  EXPECT_EQ(code, 0) << error;
+  expect_in(text, {"fit: ", "iter 0: loss"});
+  EXPECT_LT(emulator::card_use().high_water_bytes,
+            static_cast<std::size_t>(planned_bytes(wide_config())));
+}
+
+TEST_F(CardTrouble, ExactlyEnoughIsEnough) {
+  leave_free(planned_bytes(wide_config()));
+  run(wide_config());
+  EXPECT_EQ(code, 0) << error;
+}
+
+TEST_F(CardTrouble, AllocationIsRefusedAlthoughThePlanFits) {
+  emulator::fail_malloc_after(0);
+  run(wide_config());
+  EXPECT_EQ(code, static_cast<int>(ExitCode::kDoesNotFit));
+  expect_in(error,
+            {"the card refused ", "although the plan fits", "checkpoint all blocks", "--fit"});
+}
+
+TEST_F(CardTrouble, FitFitsAgainAfterARefusal) {
+  emulator::fail_malloc_after(0);
+  const std::string text = run(wide_config({"--fit=True"}));
+  EXPECT_EQ(code, 0) << error;
+  expect_in(text, {"the card refused ", "fit: ", "iter 0: loss"});
+}
+
+// Operations of a run that goes well, to lose the card at a part of them.
+TEST_F(CardTrouble, ALostCardNamesTheLastCheckpointAndKeepsIt) {
+  run(config());
+  ASSERT_EQ(code, 0) << error;
+  const emulator::CardUse use = emulator::card_use();
+  const std::uint64_t all = use.launches + use.copies + use.matmuls;
+  bool lost_after_saving = false;
+  for (const double part : {0.3, 0.6, 0.75, 0.9, 0.98}) {
+    std::filesystem::remove_all(out());
+    emulator::insert_card(card_);
+    emulator::lose_card_after(static_cast<std::uint64_t>(part * static_cast<double>(all)));
+    run(config());
+    ASSERT_EQ(code, static_cast<int>(ExitCode::kDevice)) << part << error;
+    expect_in(error, {"the card failed: ", "cudaErrorUnknown"});
+    checkpoint::CheckpointStore store(out(), 1);
+    const auto kept = store.peek(checkpoint::Parts::kWeights);
+    if (!kept) {
+      expect_in(error, {"no checkpoint had been saved yet"});
+      continue;
+    }
+    lost_after_saving = true;
+    expect_in(error, {"the checkpoint of iteration ", " is untouched"});
+    emulator::insert_card(card_);
+    run(config({"--init_from=resume"}));
+    EXPECT_EQ(code, 0) << part << error;
+  }
+  EXPECT_TRUE(lost_after_saving);
+}
+
+TEST_F(CardTrouble, AFailedKernelIsOneOfThoseUnderWay) {
+  emulator::lose_card_after(600, cudaErrorIllegalAddress);
+  run(config());
+  EXPECT_EQ(code, static_cast<int>(ExitCode::kDevice));
+  expect_in(error, {"cudaErrorIllegalAddress", "CUDA_LAUNCH_BLOCKING=1"});
+}
+
+TEST_F(CardTrouble, AFailedKernelIsNamedWithItsTensorsWhereLaunchesBlock) {
+  const Environment blocking("CUDA_LAUNCH_BLOCKING", "1");
+  emulator::lose_card_after(600, cudaErrorIllegalAddress);
+  run(config());
+  expect_in(error, {"cudaErrorIllegalAddress", "' (", " of the ", "\n  ", "float32"});
+  EXPECT_EQ(error.find("one of the"), std::string::npos) << error;
+}
+
+TEST_F(CardTrouble, AnOldDriverIsNamed) {
+  card_.driver_version = 12080;
+  emulator::insert_card(card_);
+  run(config());
+  EXPECT_EQ(code, static_cast<int>(ExitCode::kDevice));
+  expect_in(error, {"the driver knows CUDA 12.8, this build needs 13.0", "newer driver"});
+  EXPECT_EQ(cuda::card_count(), 0);
+  EXPECT_EQ(cuda::why_no_card(), "the driver knows CUDA 12.8, this build needs 13.0");
+}
+
+TEST_F(CardTrouble, NoDriverIsNamed) {
+  emulator::insert_card(std::nullopt);
+  run(config());
+  EXPECT_EQ(code, static_cast<int>(ExitCode::kDevice));
+  expect_in(error, {"no NVIDIA driver is installed", "--device=cpu"});
+  EXPECT_EQ(cuda::why_no_card(), "no NVIDIA driver is installed");
+}
+
+}  // namespace
+}  // namespace snug
