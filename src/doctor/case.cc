@@ -148,8 +148,6 @@ DoctorCase examine(CaseInputs inputs) {
   if (has_failed) diagnose_failure(c, taken.notes);
   if (!has_failed && c.memory && (c.log || c.card)) c.prediction = prediction_of(c, taken.notes);
   c.card_bytes = card_bytes_of(c);
-  if (inputs.process_bytes > 0 && c.memory)
-    c.card_bytes = inputs.process_bytes + c.memory->context_range.high_bytes;
   if (c.memory && inputs.depth >= CaseDepth::kFixes) {
     c.fixes = fixes::torch_fixes(c.config, c.memory->run, c.card_bytes, c.card,
                                  c.diagnosis ? &*c.diagnosis : nullptr);

@@ -36,8 +36,6 @@ struct CaseInputs {
   std::function<std::int64_t(const config::Config&)> vocabulary_of = known_vocabulary;
   CaseDepth depth = CaseDepth::kFixes;
   std::int64_t max_layers = 0;  // of the run that is modelled; 0: all that it has
-  // What PyTorch could have of the card, its context apart, if that was seen; 0: not known.
-  std::int64_t process_bytes = 0;
 };
 
 struct DoctorCase {

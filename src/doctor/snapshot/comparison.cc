@@ -12,23 +12,45 @@ std::string_view common_label(std::string_view label) {
   return label == "layer norm's rstd" ? "layer norm's mean" : label;
 }
 
+// Of one pass of the model: what is kept for the backward pass, else what lives inside of it only.
 struct ModelTensor {
-  std::int64_t first_layer_bytes = 0;  // of layer 0
-  std::int64_t outside_bytes = 0;      // of no layer
-};
+  std::int64_t saved_layer_bytes = 0, saved_outside_bytes = 0;
+  std::int64_t local_layer_bytes = 0, local_outside_bytes = 0;
 
-// What the first forward pass of training leaves behind.
-std::map<std::string_view, ModelTensor> saved_by_model(const torch::TorchMemory& memory) {
-  std::map<std::string_view, ModelTensor> saved;
+  std::int64_t bytes(bool per_layer) const {
+    const std::int64_t saved = per_layer ? saved_layer_bytes : saved_outside_bytes;
+    return saved > 0 ? saved : per_layer ? local_layer_bytes : local_outside_bytes;
+  }
+};
+using ModelTensors = std::map<std::string_view, ModelTensor>;
+
+void add_tensor(const torch::TorchTensor& tensor, ModelTensor& row) {
+  if (tensor.layer == 0)
+    (tensor.saved ? row.saved_layer_bytes : row.local_layer_bytes) += tensor.bytes;
+  if (tensor.layer < 0)
+    (tensor.saved ? row.saved_outside_bytes : row.local_outside_bytes) += tensor.bytes;
+}
+
+// The first forward pass of training.
+ModelTensors training_pass(const torch::TorchMemory& memory) {
+  ModelTensors pass;
   for (const torch::TorchTensor& tensor : memory.tensors) {
     const bool of_pass = tensor.phase == torch::TorchPhase::kForward && tensor.iteration == 0 &&
-                         tensor.micro_step == 0 && tensor.saved;
-    if (!of_pass) continue;
-    ModelTensor& row = saved[common_label(tensor.what)];
-    if (tensor.layer == 0) row.first_layer_bytes += tensor.bytes;
-    if (tensor.layer < 0) row.outside_bytes += tensor.bytes;
+                         tensor.micro_step == 0;
+    if (of_pass) add_tensor(tensor, pass[common_label(tensor.what)]);
   }
-  return saved;
+  return pass;
+}
+
+// The first batch of the first evaluation: it ends where its embeddings are made again.
+ModelTensors evaluation_pass(const torch::TorchMemory& memory) {
+  ModelTensors pass;
+  for (const torch::TorchTensor& tensor : memory.tensors) {
+    if (tensor.phase != torch::TorchPhase::kEvaluateFirst) continue;
+    if (tensor.what == "positions" && pass.contains("positions")) break;
+    add_tensor(tensor, pass[common_label(tensor.what)]);
+  }
+  return pass;
 }
 
 void add_others(const torch::TorchRun& run, const ModelSizes& here, Comparison& comparison) {
@@ -44,14 +66,13 @@ void add_others(const torch::TorchRun& run, const ModelSizes& here, Comparison& 
 }
 
 bool is_compared(const Held& row) {
-  return !row.name.label.empty() && !row.name.evaluates &&
+  return !row.name.label.empty() &&
          (row.name.role == Role::kActivations || row.name.role == Role::kLogits ||
           row.name.role == Role::kWeightCopies);
 }
 
 // Tensors of one label stand in several parts (two norms of a block): they are one row.
-void add_row(const Held& row, std::int64_t all_layers,
-             const std::map<std::string_view, ModelTensor>& saved,
+void add_row(const Held& row, std::int64_t all_layers, const ModelTensors& pass,
              std::map<std::pair<std::string_view, bool>, ComparedTensor>& rows) {
   const std::string_view label = common_label(row.name.label);
   const bool per_layer = is_of_block(row.name.part);
@@ -62,9 +83,8 @@ void add_row(const Held& row, std::int64_t all_layers,
   tensor.per_layer = per_layer;
   tensor.here_bytes += per_layer ? row.bytes / std::max<std::int64_t>(1, layers) : row.bytes;
   if (per_layer) tensor.here_layers = std::max(tensor.here_layers, layers);
-  const auto model = saved.find(label);
-  if (model == saved.end()) return;
-  tensor.model_bytes = per_layer ? model->second.first_layer_bytes : model->second.outside_bytes;
+  const auto model = pass.find(label);
+  if (model != pass.end()) tensor.model_bytes = model->second.bytes(per_layer);
 }
 
 }  // namespace
@@ -73,14 +93,18 @@ Comparison compare(const torch::TorchMemory& memory, const ModelSizes& here, con
   Comparison comparison;
   comparison.stream_elements = memory.run.batch_size * memory.run.block_size * memory.run.n_embd;
   if (here.is_known()) add_others(memory.run, here, comparison);
-  const std::map<std::string_view, ModelTensor> saved = saved_by_model(memory);
+  const ModelTensors training = training_pass(memory), evaluation = evaluation_pass(memory);
   std::map<std::pair<std::string_view, bool>, ComparedTensor> rows;
   for (const Held& row : moment.rows) {
-    if (is_compared(row)) add_row(row, memory.run.n_layer, saved, rows);
+    if (is_compared(row))
+      add_row(row, memory.run.n_layer, row.name.evaluates ? evaluation : training, rows);
   }
   for (const auto& [key, tensor] : rows) {
     comparison.tensors.push_back(tensor);
-    if (tensor.per_layer && tensor.role == Role::kActivations)
+    const auto model = training.find(tensor.label);
+    const bool is_saved = model != training.end() && model->second.saved_layer_bytes > 0;
+    const bool is_other = model == training.end();
+    if (tensor.per_layer && tensor.role == Role::kActivations && (is_saved || is_other))
       comparison.here_layer_bytes += tensor.here_bytes;
   }
   std::stable_sort(comparison.tensors.begin(), comparison.tensors.end(),
@@ -88,8 +112,8 @@ Comparison compare(const torch::TorchMemory& memory, const ModelSizes& here, con
                      return a.here_bytes * std::max<std::int64_t>(1, a.here_layers) >
                             b.here_bytes * std::max<std::int64_t>(1, b.here_layers);
                    });
-  for (const auto& [label, model] : saved) {
-    if (label != "autocast copy") comparison.model_layer_bytes += model.first_layer_bytes;
+  for (const auto& [label, model] : training) {
+    if (label != "autocast copy") comparison.model_layer_bytes += model.saved_layer_bytes;
   }
   return comparison;
 }

@@ -50,10 +50,17 @@ std::optional<DoctorCase> examine_run(const ExaminationInputs& inputs, const Exa
   run.older_pytorch = inputs.older_pytorch;
   run.vocabulary_of = inputs.vocabulary_of;
   run.max_layers = inputs.max_layers;
-  run.depth = inputs.with_fixes ? CaseDepth::kFixes : CaseDepth::kModel;
-  if (found.failure)
-    run.process_bytes = found.failure->reserved_bytes + found.failure->device_free_bytes;
-  return examine(std::move(run));
+  run.depth = CaseDepth::kModel;
+  DoctorCase c = examine(std::move(run));
+  if (!c.memory) return c;
+  // What PyTorch could have of the card was seen when it failed.
+  if (found.failure) {
+    c.card_bytes = found.failure->reserved_bytes + found.failure->device_free_bytes +
+                   c.memory->context_range.high_bytes;
+  }
+  if (inputs.with_fixes)
+    c.fixes = fixes::torch_fixes(c.config, c.memory->run, c.card_bytes, c.card, nullptr);
+  return c;
 }
 
 // A config file, or a key of the run; --card and --color say nothing of it.

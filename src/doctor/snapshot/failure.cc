@@ -47,7 +47,8 @@ Name backward_tensor(const ModelSizes& sizes, std::int64_t request) {
 torch::TorchPhase phase_of(const Place& place) {
   if (place.op == Operator::kUnrecorded || place.op == Operator::kBackward || place.recomputes)
     return torch::TorchPhase::kBackward;
-  if (place.op == Operator::kOptimizer || place.op == Operator::kClip)
+  if (place.op == Operator::kOptimizer || place.op == Operator::kStep ||
+      place.op == Operator::kClip)
     return torch::TorchPhase::kOptimizer;
   if (place.evaluates) return torch::TorchPhase::kEvaluateFirst;
   if (place.in_forward || place.compiled) return torch::TorchPhase::kForward;

@@ -160,6 +160,7 @@ void name_by_operator(const Place& place, const ModelSizes& sizes, std::int64_t 
       name.label = "DDP bucket";
       break;
     case Operator::kClip:
+    case Operator::kStep:
     case Operator::kBackward:
       name.role = Role::kTemporary;
       break;

@@ -27,7 +27,9 @@ struct OperatorRow {
 };
 
 // The first that matches any of PyTorch's frames counts.
-constexpr std::array<OperatorRow, 29> kOperators = {{
+constexpr std::array<OperatorRow, 31> kOperators = {{
+    {"torch/optim/", "_multi_tensor_adam", Operator::kStep},
+    {"torch/optim/", "_multi_tensor_adamw", Operator::kStep},
     {"torch/optim/", "", Operator::kOptimizer},
     {"amp/grad_scaler.py", "", Operator::kOptimizer},
     {"utils/clip_grad.py", "", Operator::kClip},
@@ -87,6 +89,7 @@ Operator operator_of(std::string_view path, std::string_view function) {
 // other wrappers, Module.to() calls itself.
 bool says_more(Operator op, Operator than) {
   if (than == Operator::kDirect || than == Operator::kOther) return op != Operator::kOther;
+  if (than == Operator::kStep) return false;
   return op == Operator::kOptimizer || op == Operator::kLoad || op == Operator::kMove;
 }
 

@@ -22,7 +22,8 @@ enum class Operator : std::uint8_t {
   kCrossEntropy,
   kMove,       // Module.to(), or a module that is made on the card
   kLoad,       // torch.load()
-  kOptimizer,  // anything of torch.optim
+  kOptimizer,  // torch.optim: its state
+  kStep,       // and what a step computes with
   kClip,       // clip_grad_norm_
   kDdp,
   kBackward,  // frames of a backward pass

@@ -6,7 +6,8 @@
 namespace snug::doctor::snapshot {
 namespace {
 
-constexpr std::int64_t kMaxWidth = 1 << 16;
+// Larger ones are no model's, and products of these stay within 63 bits.
+constexpr std::int64_t kMaxWidth = 1 << 16, kMaxRows = 1 << 22, kMaxTokens = 1 << 26;
 
 std::int64_t count_of(const SizeCounts& counts, std::int64_t bytes) {
   const auto found = counts.find(bytes);
@@ -81,7 +82,8 @@ std::vector<std::int64_t> table_rows(const SizeCounts& counts, const ModelSizes&
     const bool of_block = bytes == row || bytes == 3 * row || bytes == 4 * row ||
                           bytes == row * sizes.width || bytes == 3 * row * sizes.width ||
                           bytes == 4 * row * sizes.width;
-    if (bytes % row == 0 && !of_block && bytes / row > 1) rows.push_back(bytes / row);
+    const bool is_table = bytes % row == 0 && bytes / row > 1 && bytes / row <= kMaxRows;
+    if (is_table && !of_block) rows.push_back(bytes / row);
   }
   return rows;
 }
@@ -109,7 +111,7 @@ void infer_tables(const Seen& seen, const SizeCounts& counts, ModelSizes& sizes)
 void infer_batch(const Seen& seen, ModelSizes& sizes) {
   std::int64_t most = 0;
   for (const auto& [bytes, count] : seen.batches) {
-    if (bytes % 8 == 0 && count >= most) {
+    if (bytes % 8 == 0 && bytes / 8 <= kMaxTokens && count >= most) {
       most = count;
       sizes.tokens = bytes / 8;
     }
@@ -121,7 +123,7 @@ void infer_batch_by_size(const Seen& seen, ModelSizes& sizes) {
   std::int64_t most = 0;
   for (const auto& [bytes, count] : seen.held) {
     const std::int64_t tokens = bytes / 8;
-    if (bytes % (8 * sizes.block) != 0 || count < 2) continue;
+    if (bytes % (8 * sizes.block) != 0 || count < 2 || tokens > kMaxTokens) continue;
     const std::int64_t streams = count_of(seen.held, 4 * tokens * sizes.width) +
                                  count_of(seen.held, 2 * tokens * sizes.width) +
                                  count_of(seen.held, 2 * tokens * sizes.vocabulary);
