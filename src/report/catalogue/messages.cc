@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "report/catalogue/error_texts.h"
+#include "report/catalogue/snapshot_texts.h"
 #include "report/catalogue/tables.h"
 #include "report/numbers.h"
 
@@ -170,6 +171,7 @@ std::vector<CatalogueRow> whole_catalogue() {
   for (const auto& row : plan_text_table()) {
     add("plan", static_cast<std::size_t>(row.id), row.texts);
   }
+  for (const CatalogueRow& row : snapshot_catalogue()) rows.push_back(row);
   const std::span<const Texts> errors = error_line_table();
   for (std::size_t i = 0; i < errors.size(); ++i) add("error", i, errors[i]);
   for (const auto& row : note_table()) add("note", static_cast<std::size_t>(row.id), row.texts);

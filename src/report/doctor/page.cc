@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "report/doctor/columns.h"
 #include "report/doctor/content.h"
+#include "report/doctor/rendering.h"
 #include "report/doctor/report.h"
 #include "report/numbers.h"
 #include "report/text.h"
@@ -151,6 +152,8 @@ std::string block_html(const DoctorCode& block) {
   return html + "</pre>\n";
 }
 
+}  // namespace
+
 std::string sections_html(const std::vector<DoctorBlock>& blocks) {
   std::string html;
   for (const DoctorBlock& block : blocks) {
@@ -160,7 +163,7 @@ std::string sections_html(const std::vector<DoctorBlock>& blocks) {
   return html;
 }
 
-}  // namespace
+std::string_view name_of(Tone tone) noexcept { return kToneNames[static_cast<std::size_t>(tone)]; }
 
 std::string doctor_page(const DoctorReport& report) {
   const DoctorContent content = doctor_content(report);

@@ -1,5 +1,6 @@
 // The report as text, eighty columns wide.
 #include "report/doctor/report.h"
+#include "report/doctor/rendering.h"
 #include "report/numbers.h"
 
 #include <fmt/format.h>
@@ -186,12 +187,15 @@ DoctorReport doctor_report(const doctor::DoctorCase& c) {
 }
 
 std::string doctor_text(const DoctorReport& report) {
-  const DoctorContent content = doctor_content(report);
-  TextWriter writer(report.color);
+  return content_text(doctor_content(report), report.color);
+}
+
+std::string content_text(const DoctorContent& content, bool color) {
+  TextWriter writer(color);
   writer.headline(content);
   std::string text = writer.take();
   for (const DoctorBlock& block : content.blocks) {
-    TextWriter part(report.color);
+    TextWriter part(color);
     std::visit(part, block);
     text += "\n" + part.take();
   }
