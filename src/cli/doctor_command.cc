@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cli/cli.h"
+#include "cli/doctor_snapshot.h"
 #include "cli/doctor_write.h"
 #include "cli/snug_need.h"
 #include "data/vocabulary.h"
@@ -53,6 +54,7 @@ report::DoctorReport report_of(const doctor::DoctorCase& c, const DoctorOptions&
 int doctor_command(Arguments arguments) {
   const std::vector<std::string> typed(arguments.begin(), arguments.end());
   const DoctorOptions options = doctor_options(typed, report::locale_of_environment());
+  if (options.snapshot) return doctor_snapshot(options, typed, vocabulary_of);
   const doctor::DoctorCase c = case_of(options);
   report::DoctorReport report = report_of(c, options);
   report.arguments = typed;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "report/catalogue/snapshot_texts.h"
 
 namespace snug::cli {
 namespace {
@@ -52,6 +53,8 @@ DoctorOptions doctor_options(const std::vector<std::string>& arguments, const ch
       options.explain = true;
     } else if (auto log = value("log")) {
       options.log = log;
+    } else if (auto snapshot = value("snapshot")) {
+      options.snapshot = snapshot;
     } else if (auto write = value("write")) {
       options.write = write;
     } else if (auto html = value("html")) {
@@ -62,7 +65,10 @@ DoctorOptions doctor_options(const std::vector<std::string>& arguments, const ch
       options.config.push_back(argument);
     }
   }
-  if (options.config.empty() && !options.log) {
+  if (options.snapshot && options.log) {
+    throw ConfigError(report::text_in(options.language, report::SnapshotTextId::kErrorWithLog));
+  }
+  if (options.config.empty() && !options.log && !options.snapshot) {
     throw ConfigError(report::text_in(options.language, report::TextId::kErrorNothingToDo));
   }
   return options;

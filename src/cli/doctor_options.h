@@ -10,7 +10,8 @@
 namespace snug::cli {
 
 struct DoctorOptions {
-  std::optional<std::string> log;    // a path, or "-" for standard input
+  std::optional<std::string> log;  // a path, or "-" for standard input
+  std::optional<std::string> snapshot;
   std::optional<std::string> write;  // where the corrected config goes
   std::optional<std::string> html;
   report::Language language = report::Language::kEnglish;
@@ -18,7 +19,8 @@ struct DoctorOptions {
   std::vector<std::string> config;  // config files and --key=value, as `plan` takes them
 };
 
-// Throws ConfigError for neither config nor log, an option without its value, an unknown --lang or
+// Throws ConfigError for neither config nor log nor snapshot, for both of these, an option without
+// its value, an unknown --lang or
 // --torch: in the language that --lang names, else in that of `locale` (may be null).
 DoctorOptions doctor_options(const std::vector<std::string>& arguments, const char* locale);
 
