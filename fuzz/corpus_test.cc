@@ -98,6 +98,7 @@ TEST(Corpus, TorchPickles) { run_corpus(fuzz_torch_pickle, "torch_pickle", 200);
 TEST(Corpus, ModelConfigs) { run_corpus(fuzz_model_config, "model_config", 100); }
 TEST(Corpus, Pickles) { run_corpus(fuzz_pickle, "pickle", 300); }
 TEST(Corpus, Safetensors) { run_corpus(fuzz_safetensors, "safetensors", 300); }
+TEST(Corpus, Snapshots) { run_corpus(fuzz_snapshot, "snapshot", 60); }
 TEST(Corpus, States) { run_corpus(fuzz_state, "state", 100); }
 TEST(Corpus, Configs) { run_corpus(fuzz_config, "config", 200); }
 TEST(Corpus, Tokens) { run_corpus(fuzz_tokens, "tokens", 100); }

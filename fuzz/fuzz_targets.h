@@ -35,6 +35,9 @@ void fuzz_model_config(std::string_view bytes);
 // A meta.pkl: the pickle, its keys; what was taken from it is written and read back.
 void fuzz_pickle(std::string_view bytes);
 
+// A memory snapshot of PyTorch: read, its tensors named; some also examined with fixes and told.
+void fuzz_snapshot(std::string_view bytes);
+
 // The header of a safetensors file, after a line with the number of bytes that follow it.
 void fuzz_safetensors(std::string_view bytes);
 
