@@ -128,8 +128,9 @@ TEST(SnapshotNames, LayersByTheirOrderInTime) {
     EXPECT_EQ(name.layer, truth.layer) << truth.what;
     of_layers += truth.layer >= 0;
     // Mean and rstd have one name here.
-    if (truth.what != "layer norm's rstd" && truth.what != "loss's total weight")
+    if (truth.what != "layer norm's rstd" && truth.what != "loss's total weight") {
       EXPECT_EQ(name.label, truth.what);
+    }
   }
   EXPECT_GT(of_layers, run.n_layer * 10);
 }
@@ -149,7 +150,9 @@ TEST(SnapshotNames, TheSizesOfTheModel) {
     EXPECT_EQ(sizes.batch(), run.batch_size);
     EXPECT_EQ(sizes.bias, run.bias);
     EXPECT_EQ(sizes.half, run.compute != DType::kF32);
-    if (sizes.half) EXPECT_EQ(sizes.heads, run.n_head);
+    if (sizes.half) {
+      EXPECT_EQ(sizes.heads, run.n_head);
+    }
   }
 }
 
