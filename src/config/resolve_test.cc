@@ -44,7 +44,7 @@ TEST(Ranges, AreChecked) {
       {"--max_iters=1e15", "max_iters takes 0 to 1e9"},
       {"--temperature=-1", "temperature takes 0 or more"},
       {"--top_k=0", "top_k takes 1 to"},
-      {"--dtype=fp16", "it can be auto, float32, bfloat16, float16"},
+      {"--dtype=fp16", "it can be auto, float32, tf32, bfloat16, float16"},
       {"--device=mps", "'cpu' works on a Mac"},
       {"--device=cuda:x", "cuda:0"},
       {"--color=red", "it can be auto, always, never"},

@@ -146,7 +146,7 @@ class PageData {
                  {"outside", run.overhead_bytes},
                  {"phases", Json::array()}};
     for (const program::Phase& phase : run.program.phases) json["phases"].push_back(add(phase));
-    add_blocks(run.program, json);
+    add_blocks(run.program, run.plan.space, json);
     if (setting.fix != nullptr)
       json["fix"] = fix_json(page_.language, *setting.fix, is_on_card(run.program));
     return json;
@@ -170,13 +170,15 @@ class PageData {
                               static_cast<int>(tensor.role), block_bytes, std::move(shape)});
   }
 
-  void add_blocks(const program::Program& program, Json& json) {
+  // Those in the space that the ops compute in, which the budget is for.
+  void add_blocks(const program::Program& program, Space space, Json& json) {
     std::vector<std::int64_t> runs, scratch;  // [tensor, count, first, last]..., [step, bytes]...
     for (const plan::Block& block : plan::live_blocks(program)) {
       if (block.tensor == kNoTensor) {
         scratch.insert(scratch.end(), {block.first, block.bytes});
         continue;
       }
+      if (program.tensor(block.tensor).space != space) continue;
       const auto tensor = static_cast<std::int64_t>(add(program.tensor(block.tensor), block.bytes));
       if (!runs.empty()) {
         std::int64_t* const last = &runs[runs.size() - 4];
