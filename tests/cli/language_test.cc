@@ -49,15 +49,15 @@ TEST_F(CliLanguage, ErrorsOfDataHaveNoEnglishLeft) {
   folder_.write("data/short/train.bin", "12");
   folder_.write("data/empty/train.bin", "");
   folder_.write("data/mine/input.txt", "text");
-  folder_.write("other.txt", small_text() + "\u00e4");
-  ASSERT_EQ(run({"prepare", "char", "other.txt", "data/other"}).exit_code, 0);
+  folder_.write("zweite.txt", small_text() + "\u00e4");
+  ASSERT_EQ(run({"prepare", "char", "zweite.txt", "data/zweite"}).exit_code, 0);
   const Words cases[] = {{"--dataset=odd"},
                          {"--dataset=short"},
                          {"--dataset=empty"},
                          {"--dataset=mine"},
                          {"--dataset=none"},
                          {"--dataset=shakespeare_char"},
-                         {"--dataset=other", "--init_from=resume"}};
+                         {"--dataset=zweite", "--init_from=resume"}};
   for (const Words& wrong : cases) {
     for (const char* code : {"zh", "ja", "de"}) {
       const ProgramResult result = train(wrong + Words{std::string("--lang=") + code});
