@@ -60,10 +60,26 @@ function(snug_emulated_kernels target)
   target_compile_options(${target} PRIVATE -x c++ -O2 -ffp-contract=off -Wno-unknown-pragmas)
 endfunction()
 
+# The same kernels once more with every access reported to the emulator's checks, in a namespace of
+# their own (snug::cuda_checked), so that a program can have both.
+function(snug_checked_kernels target)
+  add_library(${target} OBJECT ${ARGN})
+  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX)
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(${target} PUBLIC emulator snug_backend)
+  snug_flags(${target})
+  target_compile_options(${target} PRIVATE -x c++ ${EMULATOR_CHECKED_FLAGS} -ffp-contract=off
+                                           -Wno-unknown-pragmas)
+  target_compile_definitions(${target} PRIVATE cuda=cuda_checked)
+endfunction()
+
 function(snug_cuda_library)
   snug_cuda_sources(kernels host)
   if(SNUG_CUDA STREQUAL emulated AND kernels)
     snug_emulated_kernels(snug_cuda_kernels ${kernels})
+    if(NOT SNUG_SANITIZE)  # two sanitizers do not go together
+      snug_checked_kernels(snug_cuda_checked ${kernels})
+    endif()
     add_library(snug_cuda STATIC ${host} $<TARGET_OBJECTS:snug_cuda_kernels>)
     target_link_libraries(snug_cuda PUBLIC emulator)
   elseif(SNUG_CUDA STREQUAL toolkit)
@@ -96,6 +112,24 @@ function(snug_cuda_tests)
                        PROPERTIES LABELS "cuda;unit" TIMEOUT 300)
   add_dependencies(unit_tests cuda_test)
   if(NOT SNUG_SANITIZE)
+    list(FILTER tests INCLUDE REGEX "/kernels/")
+    snug_checked_tests(${tests})
     snug_toolkit_tests()
   endif()
+endfunction()
+
+# cuda_checked_test: the kernels' tests again under the emulator's checks, and each of their barriers
+# deleted in turn.
+function(snug_checked_tests)
+  file(GLOB more CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/checked/*.cc)
+  add_executable(cuda_checked_test ${ARGN} ${more} $<TARGET_OBJECTS:snug_cuda_checked>)
+  target_compile_definitions(cuda_checked_test PRIVATE cuda=cuda_checked)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/tests/cuda/checked/mutants_test.cc PROPERTIES
+                              COMPILE_DEFINITIONS "SNUG_SOURCE=\"${CMAKE_SOURCE_DIR}\"")
+  target_include_directories(cuda_checked_test PRIVATE ${CMAKE_SOURCE_DIR}/src
+                                                       ${CMAKE_SOURCE_DIR}/tests/cuda)
+  target_link_libraries(cuda_checked_test PRIVATE emulator_checked snug_backend GTest::gtest_main)
+  snug_flags(cuda_checked_test)
+  gtest_discover_tests(cuda_checked_test NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 TEST_PREFIX Checked.
+                       PROPERTIES LABELS "cuda;emulator" TIMEOUT 300)
 endfunction()

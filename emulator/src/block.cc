@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <new>
+#include <utility>
 
 #include "fault_log.h"
 #include "watcher.h"
@@ -224,7 +225,11 @@ void Block::complete(Warp& warp, std::size_t index, unsigned first_lane) {
     arguments[i] = lane.argument;
     lane.state = LaneState::kReady;
   }
-  if (meeting.together) meeting.together(arguments, meeting.mask);
+  if (!meeting.together) return;
+  // Lanes hand over what lies on their stacks: no access of device code.
+  const LaneIdentity* self = std::exchange(t_lane, nullptr);
+  meeting.together(arguments, meeting.mask);
+  t_lane = self;
 }
 
 void Block::warp_barrier(std::uint32_t mask, const Site& site) {

@@ -5,17 +5,11 @@
 #include "checked/checker.h"
 #include "emulator/counters.h"
 #include "emulator/regions.h"
+#include "emulator/watch.h"
 
 namespace emulator {
-namespace {
 
-// Pulled in with the entry points, so that instrumented kernels are never unwatched.
-const bool g_installed = [] {
-  g_watcher = &checker();
-  return true;
-}();
-
-}  // namespace
+void watch_kernels() { g_watcher = &checker(); }
 
 void name_region(const void* address, std::size_t bytes, const std::string& name) {
   checker().addresses.name(address, bytes, name);

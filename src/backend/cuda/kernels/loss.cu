@@ -42,8 +42,8 @@ __device__ __forceinline__ SoftmaxSum block_softmax_sum(SoftmaxSum mine) {
 }
 
 template <int kWidth>
-__device__ __forceinline__ void to_gradient(float (&x)[kWidth], std::int64_t first,
-                                            std::int64_t target, SoftmaxSum softmax, float factor) {
+__device__ __forceinline__ void to_gradient(float (&x)[kWidth], int first, int target,
+                                            SoftmaxSum softmax, float factor) {
   const float inverse = 1.0f / softmax.sum;
 #pragma unroll
   for (int k = 0; k < kWidth; ++k) {
@@ -55,17 +55,17 @@ __device__ __forceinline__ void to_gradient(float (&x)[kWidth], std::int64_t fir
 // kHeld packs of kWidth elements stay with each thread; 0: the row is read again.
 template <class T, int kWidth, int kHeld, int kThreads>
 __global__ void __launch_bounds__(kThreads)
-    cross_entropy_kernel(std::int64_t V, const std::int32_t* targets, T* logits, float* losses,
+    cross_entropy_kernel(int V, const std::int32_t* targets, T* logits, float* losses,
                          bool want_gradient, float factor) {
   T* row = logits + static_cast<std::int64_t>(blockIdx.x) * V;
-  const std::int64_t target = targets[blockIdx.x];
-  const std::int64_t first = static_cast<std::int64_t>(threadIdx.x) * kWidth;
-  constexpr std::int64_t kStep = static_cast<std::int64_t>(kThreads) * kWidth;
+  const int target = targets[blockIdx.x];
+  const int first = static_cast<int>(threadIdx.x) * kWidth;
+  constexpr int kStep = kThreads * kWidth;
   float x[kWidth];
   if (target < 0) {
     for (float& value : x) value = 0;
     if (want_gradient) {
-      for (std::int64_t v = first; v < V; v += kStep) store_floats(row + v, x);
+      for (int v = first; v < V; v += kStep) store_floats(row + v, x);
     }
     if (threadIdx.x == 0) losses[blockIdx.x] = 0;
     return;
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kThreads)
   if constexpr (kHeld > 0) {
 #pragma unroll
     for (int i = 0; i < kHeld; ++i) {
-      const std::int64_t v = first + i * kStep;
+      const int v = first + i * kStep;
       if (v >= V) continue;
       held[i] = Packed<T>::load(row + v);
 #pragma unroll
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kThreads)
       add_values(mine, x);
     }
   } else {
-    for (std::int64_t v = first; v < V; v += kStep) {
+    for (int v = first; v < V; v += kStep) {
       load_floats(row + v, x);
       add_values(mine, x);
     }
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kThreads)
   if constexpr (kHeld > 0) {
 #pragma unroll
     for (int i = 0; i < kHeld; ++i) {
-      const std::int64_t v = first + i * kStep;
+      const int v = first + i * kStep;
       if (v >= V) continue;
 #pragma unroll
       for (int k = 0; k < kWidth; ++k) x[k] = to_float(held[i][k]);
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(kThreads)
       store_floats(row + v, x);
     }
   } else {
-    for (std::int64_t v = first; v < V; v += kStep) {
+    for (int v = first; v < V; v += kStep) {
       load_floats(row + v, x);
       to_gradient(x, v, target, softmax, factor);
       store_floats(row + v, x);
@@ -114,16 +114,17 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class T>
 void launch_cross_entropy(const CrossEntropy& op, cudaStream_t stream) {
-  constexpr int kWidth = kPack<T>, kLarge = 1024, kSmall = 128;
+  constexpr int kWidth = kPack<T>, kLarge = 1024, kSmall = 128, kMost = 7;
   const auto start = [&](auto kernel, int threads) {
-    launch(kernel, static_cast<unsigned>(op.rows), static_cast<unsigned>(threads), 0, stream, op.V,
-           op.targets, static_cast<T*>(op.logits), op.losses, op.want_gradient, op.gradient_factor);
+    launch(kernel, static_cast<unsigned>(op.rows), static_cast<unsigned>(threads), 0, stream,
+           static_cast<int>(op.V), op.targets, static_cast<T*>(op.logits), op.losses,
+           op.want_gradient, op.gradient_factor);
   };
   if (op.V % kWidth != 0) return start(cross_entropy_kernel<T, 1, 0, kSmall>, kSmall);
   if (op.V <= kSmall * kWidth) return start(cross_entropy_kernel<T, kWidth, 1, kSmall>, kSmall);
   // Seven packs of eight hold GPT-2's 50304 logits in 16 bits; more would leave no registers.
-  if (op.V <= 7 * kLarge * kWidth) {
-    return start(cross_entropy_kernel<T, kWidth, 7, kLarge>, kLarge);
+  if (op.V <= kMost * kLarge * kWidth) {
+    return start(cross_entropy_kernel<T, kWidth, kMost, kLarge>, kLarge);
   }
   start(cross_entropy_kernel<T, kWidth, 0, kLarge>, kLarge);
 }

@@ -8,25 +8,55 @@
 namespace snug::cuda {
 namespace {
 
-constexpr int kRowsPerBlock = 8;
+constexpr int kDeltaWarps = 8;   // of a block
+constexpr int kDeltaRows = 8;    // of a warp: their results fill a sector
+constexpr int kLanesPerRow = 8;  // four rows at a time
+constexpr int kAtOnce = kWarp / kLanesPerRow;
 
-// delta[b, h, t] = sum over the head of dout * out: one warp per row and head.
-template <class T>
-__global__ void __launch_bounds__(kRowsPerBlock* kWarp)
-    delta_kernel(unsigned count, unsigned T_, unsigned H, int D, const T* out, const T* dout,
-                 float* delta) {
+// delta[b, h, t] = sum over the head of dout * out: a warp has eight neighbouring rows of one head.
+// Neighbouring warps have neighbouring heads.
+template <class T, int kWidth>
+__global__ void __launch_bounds__(kDeltaWarps* kWarp)
+    delta_kernel(unsigned count, unsigned groups, int T_, unsigned H, int D, const T* out,
+                 const T* dout, float* delta) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const unsigned item = blockIdx.x * kRowsPerBlock + threadIdx.x / kWarp;
+  const unsigned item = blockIdx.x * kDeltaWarps + threadIdx.x / kWarp;
   if (item >= count) return;
-  const unsigned row = item / H, h = item % H;  // neighbouring warps, neighbouring heads
-  const std::int64_t first = static_cast<std::int64_t>(item) * D;
-  float sum = 0;
-  for (int d = lane; d < D; d += kWarp) {
-    sum = fmaf(to_float(out[first + d]), to_float(dout[first + d]), sum);
+  const unsigned h = item % H, b = item / H / groups;
+  const int first = static_cast<int>(item / H % groups) * kDeltaRows;
+  float sums[kDeltaRows / kAtOnce];
+#pragma unroll
+  for (int r = 0; r < kDeltaRows / kAtOnce; ++r) {
+    const int t = first + r * kAtOnce + lane / kLanesPerRow;
+    const std::int64_t at = ((static_cast<std::int64_t>(b) * T_ + t) * H + h) * D;
+    float sum = 0;
+    for (int d = lane % kLanesPerRow * kWidth; t < T_ && d < D; d += kLanesPerRow * kWidth) {
+      float x[kWidth], y[kWidth];
+      load_floats(out + at + d, x);
+      load_floats(dout + at + d, y);
+#pragma unroll
+      for (int k = 0; k < kWidth; ++k) sum = fmaf(x[k], y[k], sum);
+    }
+#pragma unroll
+    for (int mask = 1; mask < kLanesPerRow; mask *= 2) sum += __shfl_xor_sync(kAllLanes, sum, mask);
+    sums[r] = sum;
   }
-  sum = warp_sum(sum);
-  const unsigned b = row / T_, t = row % T_;
-  if (lane == 0) delta[(static_cast<std::int64_t>(b) * H + h) * T_ + t] = sum;
+  const int from = lane % kAtOnce * kLanesPerRow;
+  const float low = __shfl_sync(kAllLanes, sums[0], from);
+  const float high = __shfl_sync(kAllLanes, sums[1], from);
+  if (lane >= kDeltaRows || first + lane >= T_) return;
+  delta[(static_cast<std::int64_t>(b) * H + h) * T_ + first + lane] = lane < kAtOnce ? low : high;
+}
+
+template <class T>
+void start_delta(const AttentionBackward& op, cudaStream_t stream) {
+  const std::int64_t groups = blocks_for(op.T, kDeltaRows), count = op.B * op.H * groups;
+  const auto D = static_cast<int>(op.C / op.H);
+  launch(D % kPack<T> == 0 ? delta_kernel<T, kPack<T>> : delta_kernel<T, 1>,
+         static_cast<unsigned>(blocks_for(count, kDeltaWarps)), kDeltaWarps * kWarp, 0, stream,
+         static_cast<unsigned>(count), static_cast<unsigned>(groups), static_cast<int>(op.T),
+         static_cast<unsigned>(op.H), D, static_cast<const T*>(op.out),
+         static_cast<const T*>(op.dout), op.scratch);
 }
 
 template <class T, class Op>
@@ -90,11 +120,7 @@ void attention_backward(const AttentionBackward& op, cudaStream_t stream) {
     problem.dqkv = static_cast<T*>(op.dqkv);
     problem.lse = op.lse;
     problem.delta = op.scratch;
-    const std::int64_t count = op.B * op.T * op.H;
-    launch(delta_kernel<T>, static_cast<unsigned>(blocks_for(count, kRowsPerBlock)),
-           kRowsPerBlock * kWarp, 0, stream, static_cast<unsigned>(count),
-           static_cast<unsigned>(op.T), static_cast<unsigned>(op.H), problem.D,
-           static_cast<const T*>(op.out), problem.dout, op.scratch);
+    start_delta<T>(op, stream);
     if constexpr (sizeof(T) == 4) {
       start_float_backward<kD>(problem, op.B, stream);
     } else {

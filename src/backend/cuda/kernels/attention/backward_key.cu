@@ -40,7 +40,7 @@ __device__ __forceinline__ void to_gradients(float (&scores)[kQueries / 8][4],
 }
 
 template <class T, int kD, bool kHalves>
-__global__ void __launch_bounds__(kTileThreads) key_backward_kernel(AttentionProblem<T> op) {
+__device__ __forceinline__ void key_backward_block(const AttentionProblem<T>& op) {
   constexpr int kQueries = kWalkedQueries<kD>;
   SNUG_DYN_SHARED(T, memory);
   SNUG_SHARED(float, lse_log2, [kQueries]);
@@ -84,6 +84,15 @@ __global__ void __launch_bounds__(kTileThreads) key_backward_kernel(AttentionPro
   put_rows(v, warp_row, dv, 1.0f, 1.0f);
   store_rows(k, op.projected_gradient(b, h, 1), first, warp_row);
   store_rows(v, op.projected_gradient(b, h, 2), first, warp_row);
+}
+
+template <class T, int kD, bool kHalves>
+__global__ void __launch_bounds__(kTileThreads) key_backward_kernel(AttentionProblem<T> op) {
+  if constexpr (is_for_this_card<kHalves>()) {
+    key_backward_block<T, kD, kHalves>(op);
+  } else {
+    refuse_this_card();
+  }
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ __device__ __forceinline__ void to_score_gradients(const float (&scores)[kKeys /
 }
 
 template <class T, int kD, bool kHalves>
-__global__ void __launch_bounds__(kTileThreads) query_backward_kernel(AttentionProblem<T> op) {
+__device__ __forceinline__ void query_backward_block(const AttentionProblem<T>& op) {
   constexpr int kKeys = kWalkedKeys<kD>;
   SNUG_DYN_SHARED(T, memory);
   const Tile<T, kD> q{memory}, dout{q.data + kOwned * kD}, k{dout.data + kOwned * kD},
@@ -81,6 +81,15 @@ __global__ void __launch_bounds__(kTileThreads) query_backward_kernel(AttentionP
   }
   put_rows(q, warp_row, sums, op.scale, op.scale);
   store_rows(q, op.projected_gradient(b, h, 0), first, warp_row);
+}
+
+template <class T, int kD, bool kHalves>
+__global__ void __launch_bounds__(kTileThreads) query_backward_kernel(AttentionProblem<T> op) {
+  if constexpr (is_for_this_card<kHalves>()) {
+    query_backward_block<T, kD, kHalves>(op);
+  } else {
+    refuse_this_card();
+  }
 }
 
 }  // namespace

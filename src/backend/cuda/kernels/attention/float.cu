@@ -138,7 +138,6 @@ __global__ void __launch_bounds__(kFloatThreads<kD>) forward_kernel(AttentionPro
     out.scale(correction);
     __syncwarp();
     for (int j = 0; j < kRows; ++j) out.add(probabilities[r][j], v.row(j));
-    __syncwarp();
   }
   sum = four_lanes_sum(sum);
   out.scale(1.0f / sum);
@@ -197,7 +196,6 @@ __global__ void __launch_bounds__(kFloatThreads<kD>) backward_kernel(AttentionPr
       sums.add(gradients[r][column], other_a.row(column));
       if constexpr (kOfKeys) value_sums.add(dropped[r][column], other_b.row(column));
     }
-    __syncwarp();
   }
   sums.store(op.projected_gradient(b, h, kOfKeys ? 1 : 0), row);
   if constexpr (kOfKeys) value_sums.store(op.projected_gradient(b, h, 2), row);

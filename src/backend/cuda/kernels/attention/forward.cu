@@ -74,7 +74,7 @@ __device__ __forceinline__ void drop(const HeadDropout& dropout, int query, int 
 }
 
 template <class T, int kD, bool kHalves>
-__global__ void __launch_bounds__(kTileThreads) forward_kernel(AttentionProblem<T> op) {
+__device__ __forceinline__ void forward_block(const AttentionProblem<T>& op) {
   SNUG_DYN_SHARED(T, memory);
   const Tile<T, kD> q{memory}, k{memory + kQueries * kD}, v{memory + (kQueries + kKeys) * kD};
   const int warp_row = static_cast<int>(threadIdx.x) / kWarp * kFragmentRows;
@@ -122,6 +122,15 @@ __global__ void __launch_bounds__(kTileThreads) forward_kernel(AttentionProblem<
   }
   put_rows(q, warp_row, sums, 1.0f / rows.sum[0], 1.0f / rows.sum[1]);
   store_rows(q, op.of_output(op.out_written, b, h), first, warp_row);
+}
+
+template <class T, int kD, bool kHalves>
+__global__ void __launch_bounds__(kTileThreads) forward_kernel(AttentionProblem<T> op) {
+  if constexpr (is_for_this_card<kHalves>()) {
+    forward_block<T, kD, kHalves>(op);
+  } else {
+    refuse_this_card();
+  }
 }
 
 }  // namespace

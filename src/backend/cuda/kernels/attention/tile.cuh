@@ -38,7 +38,9 @@ template <int kRows, class T, int kD>
 __device__ __forceinline__ void load_tile(const Tile<T, kD>& tile, const HeadRows<const T>& rows,
                                           int first) {
   constexpr int kPacks = kD / 8;
-#pragma unroll
+  // Without cp.async a copy passes through registers, which are full: one at a time.
+  [[maybe_unused]] constexpr int kAtOnce = kArch < 800 ? 1 : kRows * kPacks / kTileThreads;
+#pragma unroll kAtOnce
   for (int item = static_cast<int>(threadIdx.x); item < kRows * kPacks; item += kTileThreads) {
     const int row = item / kPacks, pack = item % kPacks;
     const bool inside = first + row < rows.row_count;

@@ -19,6 +19,23 @@
 
 namespace snug::cuda {
 
+// Whether code for these tensor cores may run on the card that it is compiled for: Turing's on
+// cards before sm_80, the others' from there on. The emulator runs both.
+template <bool kTuring>
+constexpr bool is_for_this_card() {
+#if defined(__CUDA_ARCH__)
+  return kTuring == (__CUDA_ARCH__ < 800);
+#else
+  return true;
+#endif
+}
+// Ends a kernel of another card's tensor cores; the host picks kernels by capability.
+__device__ inline void refuse_this_card() {
+#ifdef __CUDACC__
+  __trap();
+#endif
+}
+
 #ifdef __CUDACC__
 #define SNUG_LDMATRIX(name, shape, count, outputs, address, ...)                               \
   __device__ inline void name(unsigned(&r)[count], const void* shared_row) {                   \
@@ -56,7 +73,7 @@ __device__ inline void mma_16816(float (&d)[4], const unsigned (&a)[4], const un
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   }
 #else
-  __trap();  // a kernel of sm_80 on an older card; the host picks kernels by capability
+  refuse_this_card();
 #endif
 }
 
