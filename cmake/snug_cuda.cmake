@@ -14,12 +14,17 @@ include(${CMAKE_CURRENT_LIST_DIR}/snug_toolkit.cmake)
 # What planning needs of the backend without a card stays in snug_backend.
 set(SNUG_CUDA_FOLDER ${CMAKE_SOURCE_DIR}/src/backend/cuda)
 set(SNUG_CUDA_PLANNED "/backend/cuda/(nvml|cuda_target|scratch)[^/]*$")
+# What runs checked kernels is compiled as they are: see snug_counting_library.
+set(SNUG_COUNTING "/device/(kernel_counts|counted_calls)[^/]*$")
 
 # snug_leave_out_card(files): takes the card-facing files, which go into snug_cuda, from a list.
 function(snug_leave_out_card files)
   set(card ${${files}})
   list(FILTER card INCLUDE REGEX "/backend/cuda/")
   list(FILTER card EXCLUDE REGEX ${SNUG_CUDA_PLANNED})
+  set(counting ${${files}})
+  list(FILTER counting INCLUDE REGEX ${SNUG_COUNTING})
+  list(APPEND card ${counting})
   set(kept ${${files}})
   if(card)
     list(REMOVE_ITEM kept ${card})
@@ -71,6 +76,22 @@ function(snug_checked_kernels target)
   target_compile_options(${target} PRIVATE -x c++ ${EMULATOR_CHECKED_FLAGS} -ffp-contract=off
                                            -Wno-unknown-pragmas)
   target_compile_definitions(${target} PRIVATE cuda=cuda_checked)
+endfunction()
+
+# snug_counting: device/kernel_counts.h with the checked kernels, or its absent twin.
+function(snug_counting_library)
+  set(folder ${CMAKE_SOURCE_DIR}/src/device)
+  if(TARGET snug_cuda_checked)
+    add_library(snug_counting STATIC ${folder}/kernel_counts.cc ${folder}/counted_calls.cc
+                                     $<TARGET_OBJECTS:snug_cuda_checked>)
+    target_compile_definitions(snug_counting PRIVATE cuda=cuda_checked)
+    target_link_libraries(snug_counting PUBLIC emulator_watcher)
+  else()
+    add_library(snug_counting STATIC ${folder}/kernel_counts_absent.cc)
+  endif()
+  target_include_directories(snug_counting PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(snug_counting PUBLIC snug_fit)
+  snug_flags(snug_counting)
 endfunction()
 
 function(snug_cuda_library)

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/bench_card.h"
+#include "cli/bench_emulated.h"
 #include "cli/cli.h"
 #include "config/config.h"
 #include "device/choose.h"
@@ -76,6 +77,10 @@ void print_table(const config::Config& config, const train::StepProfile& profile
 int bench_command(Arguments arguments) {
   std::vector<std::string> rest(arguments.begin(), arguments.end());
   const bool json = take_flag(rest, "--json");
+  if (take_flag(rest, "--emulated")) {
+    if (!rest.empty()) throw ConfigError("--emulated takes no config: its shapes are GPT-2's");
+    return bench_emulated(json);
+  }
   std::string trace;
   constexpr std::string_view kProfile = "--profile=";
   std::erase_if(rest, [&](const std::string& argument) {

@@ -71,12 +71,15 @@ std::string sample_help() {
 }
 
 std::string bench_help() {
-  return "snug bench [config.py ...] [--key=value ...] [--json] [--profile=FILE]\n\n"
+  return "snug bench [config.py ...] [--key=value ...] [--json] [--profile=FILE]\n"
+         "snug bench --emulated [--json]\n\n"
          "Trains the config on random tokens for two seconds and shows where the time of an\n"
          "iteration goes: milliseconds, GFLOP/s and GB/s of every kind of op, and its share of\n"
          "what products and memory reach on this machine.\n\n"
          "  --json          one JSON object instead of the table\n"
-         "  --profile=FILE  also a trace of one iteration, for https://ui.perfetto.dev\n\n"
+         "  --profile=FILE  also a trace of one iteration, for https://ui.perfetto.dev\n"
+         "  --emulated      the kernels for cards instead: traffic, bank conflicts and\n"
+         "                  tensor-core work of each, counted on emulated cards\n\n"
          "  snug bench --batch_size=2 --gradient_accumulation_steps=1 --dtype=bfloat16\n";
 }
 

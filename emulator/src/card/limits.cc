@@ -1,5 +1,6 @@
 #include "card/limits.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace emulator {
@@ -42,6 +43,20 @@ int threads_of_multiprocessor(const CardSettings& card) {
     default:
       return 1536;
   }
+}
+
+std::size_t blocks_of_multiprocessor(const CardSettings& card, std::size_t threads,
+                                     std::size_t shared_bytes) {
+  const int arch = capability(card);
+  std::size_t blocks = arch == 80 || arch >= 90 ? 32 : arch == 89 ? 24 : 16;
+  if (arch == 120) blocks = 24;
+  const std::size_t warps = (threads + 31) / 32;
+  blocks = std::min(blocks, static_cast<std::size_t>(threads_of_multiprocessor(card)) / 32 / warps);
+  const std::size_t reserved = arch >= 80 ? 1 << 10 : 0;  // by the system, for each block
+  if (const std::size_t bytes = shared_bytes + reserved; bytes > 0) {
+    blocks = std::min(blocks, shared_bytes_of_multiprocessor(card) / bytes);
+  }
+  return std::max<std::size_t>(1, blocks);
 }
 
 std::optional<int> card_attribute(const CardSettings& card, cudaDeviceAttr attribute) {

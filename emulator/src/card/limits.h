@@ -12,6 +12,9 @@ namespace emulator {
 std::size_t shared_limit_bytes(const CardSettings& card);
 std::size_t shared_bytes_of_multiprocessor(const CardSettings& card);
 int threads_of_multiprocessor(const CardSettings& card);
+// How many blocks of so many threads and so much shared memory a multiprocessor holds; at least 1.
+std::size_t blocks_of_multiprocessor(const CardSettings& card, std::size_t threads,
+                                     std::size_t shared_bytes);
 
 std::optional<int> card_attribute(const CardSettings& card, cudaDeviceAttr attribute);
 cudaDeviceProp card_properties(const CardSettings& card);

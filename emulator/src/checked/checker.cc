@@ -1,5 +1,7 @@
 #include "checked/checker.h"
 
+#include "card/card_state.h"
+#include "card/limits.h"
 #include "checked/source_lines.h"
 #include "emulator/regions.h"
 
@@ -31,11 +33,21 @@ void Checker::card_memory_written(void* address, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) shadow[number(address) + i].defined = true;
 }
 
-void Checker::launch_begins(const KernelCall& call, const LaunchShape&) {
+void Checker::launch_begins(const KernelCall& call, const LaunchShape& shape) {
   ++launch_;
   call_ = &call;
   counting_ = requests.on ? &counts[kernel_name(call.function())] : nullptr;
-  if (counting_) ++counting_->launches;
+  if (!counting_) return;
+  ++counting_->launches;
+  cache.start(card_state().settings ? card_state().settings->l2_bytes : 0,
+              std::size_t{shape.grid.x} * shape.grid.y * shape.grid.z);
+}
+
+void Checker::launch_ends() {
+  if (!counting_) return;
+  cache.finish();
+  counting_->memory_read += cache.sectors_fetched() * kSectorBytes;
+  counting_->memory_written += cache.sectors_written() * kSectorBytes;
 }
 
 void Checker::block_begins(Block& block) {
@@ -46,9 +58,20 @@ void Checker::block_begins(Block& block) {
 }
 
 void Checker::block_ends(Block& block) {
-  if (!counting_) return;
-  counting_->block_barriers += block.epoch();
-  requests.block_ends(*counting_);
+  if (counting_) count_block(block);
+}
+
+void Checker::count_block(Block& block) {
+  Counts& now = *counting_;
+  now.block_barriers += block.epoch();
+  const dim3 threads = block.shape().block;
+  now.threads_per_block = std::uint64_t{threads.x} * threads.y * threads.z;
+  now.shared_per_block = 0;
+  for (const SharedObject& object : block.shared_objects()) now.shared_per_block += object.bytes;
+  const CardSettings card = card_state().settings.value_or(CardSettings());
+  now.blocks_at_once = blocks_of_multiprocessor(card, now.threads_per_block, now.shared_per_block);
+  cache.add(requests.block_ends(now),
+            now.blocks_at_once * static_cast<std::size_t>(card.multiprocessors));
 }
 
 void Checker::shared_appears(Block&, void* object, std::size_t bytes) {
@@ -161,7 +184,7 @@ void Checker::check_bytes(Lane& lane, std::uintptr_t address, std::size_t bytes,
                           Where where, std::uint32_t place) {
   const Stamp now = stamp(lane, place);
   if (counting_) {
-    requests.access(lane, address, bytes, where == Where::kShared, place);
+    requests.access(lane, address, bytes, where == Where::kShared, kind != Access::kRead, place);
     if (where == Where::kCard) {
       if (kind != Access::kWrite) counting_->bytes_read += bytes;
       if (kind != Access::kRead) counting_->bytes_written += bytes;

@@ -19,7 +19,7 @@ class Checker final : public Watcher {
   void card_memory_goes(void* address, std::size_t bytes) override;
   void card_memory_written(void* address, std::size_t bytes) override;
   void launch_begins(const KernelCall& call, const LaunchShape& shape) override;
-  void launch_ends() override {}
+  void launch_ends() override;
   void block_begins(Block& block) override;
   void block_ends(Block& block) override;
   void shared_appears(Block& block, void* object, std::size_t bytes) override;
@@ -34,6 +34,7 @@ class Checker final : public Watcher {
   AddressMap addresses;
   Shadow shadow;
   RequestCounter requests;
+  CacheModel cache;
   std::map<std::string, Counts> counts;
 
  private:
@@ -51,6 +52,8 @@ class Checker final : public Watcher {
                               std::uintptr_t address, const Stamp& now);
   std::string describe(const Lane& lane, std::uintptr_t address);
   Stamp stamp(Lane& lane, std::uint32_t place) const;
+
+  void count_block(Block& block);
 
   std::uint32_t launch_ = 0;
   const KernelCall* call_ = nullptr;

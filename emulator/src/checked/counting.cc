@@ -1,12 +1,13 @@
 #include "checked/counting.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 namespace emulator {
 namespace {
 
-constexpr std::size_t kSectorBytes = 32, kBanks = 32, kWordBytes = 4;
+constexpr std::size_t kBanks = 32, kWordBytes = 4;
 
 }  // namespace
 
@@ -15,7 +16,18 @@ double Counts::traffic_ratio() const {
   return least ? static_cast<double>(bytes_read + bytes_written) / static_cast<double>(least) : 0;
 }
 
+double Counts::memory_ratio() const {
+  const std::uint64_t least = distinct_read + distinct_written;
+  return least ? static_cast<double>(memory_read + memory_written) / static_cast<double>(least) : 0;
+}
+
 double Counts::sectors_used() const {
+  return block_sectors
+             ? static_cast<double>(block_bytes) / static_cast<double>(block_sectors * kSectorBytes)
+             : 1;
+}
+
+double Counts::requests_used() const {
   return sectors ? static_cast<double>(request_bytes) / static_cast<double>(sectors * kSectorBytes)
                  : 1;
 }
@@ -27,30 +39,41 @@ double Counts::bank_conflicts() const {
 }
 
 void RequestCounter::access(const Lane& lane, std::uintptr_t address, std::size_t bytes,
-                            bool is_shared, std::uint32_t place) {
+                            bool is_shared, bool writes, std::uint32_t place) {
   const std::uint32_t turn = turns_[static_cast<std::uint64_t>(lane.index) << 32 | place]++;
-  Request& request = requests_[{lane.index / kWarpLanes, place, turn}];
+  const Key key{lane.index / kWarpLanes, place, turn};
+  const std::size_t index = index_.emplace(key, requests_.size()).first->second;
+  if (index == requests_.size()) requests_.emplace_back();
+  Request& request = requests_[index];
   request.is_shared = is_shared;
+  request.writes = writes;
   request.bytes[lane.index % kWarpLanes] =
       static_cast<std::uint8_t>(std::min<std::size_t>(bytes, 16));
   request.addresses[lane.index % kWarpLanes] = address;
 }
 
-void RequestCounter::count_global(const Request& request, Counts& counts) {
+std::vector<SectorUse> RequestCounter::count_global(const Request& request, Counts& counts) {
   std::vector<std::uintptr_t> sectors, touched;
   for (unsigned i = 0; i < kWarpLanes; ++i) {
     for (std::size_t b = 0; b < request.bytes[i]; ++b) {
-      touched.push_back(request.addresses[i] + b);
-      sectors.push_back((request.addresses[i] + b) / kSectorBytes);
+      const std::uintptr_t byte = request.addresses[i] + b;
+      touched.push_back(byte);
+      sectors.push_back(byte / kSectorBytes);
+      bytes_of_sector_[byte / kSectorBytes] |= 1U << byte % kSectorBytes;
     }
   }
-  const auto distinct = [](std::vector<std::uintptr_t>& values) {
+  const auto make_distinct = [](std::vector<std::uintptr_t>& values) {
     std::sort(values.begin(), values.end());
-    return static_cast<std::uint64_t>(std::unique(values.begin(), values.end()) - values.begin());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
   };
+  make_distinct(sectors);
+  make_distinct(touched);
   ++counts.requests;
-  counts.sectors += distinct(sectors);
-  counts.request_bytes += distinct(touched);
+  counts.sectors += sectors.size();
+  counts.request_bytes += touched.size();
+  std::vector<SectorUse> uses;
+  for (const std::uintptr_t sector : sectors) uses.push_back({sector, request.writes});
+  return uses;
 }
 
 // Wide accesses go in parts of the warp that together ask for at most 128 bytes.
@@ -72,12 +95,24 @@ void RequestCounter::count_shared(const Request& request, Counts& counts) {
   }
 }
 
-void RequestCounter::block_ends(Counts& counts) {
-  for (const auto& [key, request] : requests_) {
-    request.is_shared ? count_shared(request, counts) : count_global(request, counts);
+BlockTrace RequestCounter::block_ends(Counts& counts) {
+  BlockTrace trace;
+  for (const Request& request : requests_) {
+    if (request.is_shared) {
+      count_shared(request, counts);
+    } else {
+      trace.push_back(count_global(request, counts));
+    }
   }
+  for (const auto& [sector, bytes] : bytes_of_sector_) {
+    ++counts.block_sectors;
+    counts.block_bytes += static_cast<std::uint64_t>(std::popcount(bytes));
+  }
+  bytes_of_sector_.clear();
   requests_.clear();
+  index_.clear();
   turns_.clear();
+  return trace;
 }
 
 }  // namespace emulator

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "block.h"
+#include "checked/cache.h"
 #include "emulator/counters.h"
 
 namespace emulator {
@@ -15,13 +16,13 @@ class RequestCounter {
   bool on = false;
 
   void access(const Lane& lane, std::uintptr_t address, std::size_t bytes, bool is_shared,
-              std::uint32_t place);
-  // Adds the block's requests to `counts`.
-  void block_ends(Counts& counts);
+              bool writes, std::uint32_t place);
+  // Adds the block's requests to `counts`, and gives those of global memory in order.
+  BlockTrace block_ends(Counts& counts);
 
  private:
   struct Request {
-    bool is_shared = false;
+    bool is_shared = false, writes = false;
     std::uint8_t bytes[kWarpLanes] = {};
     std::uintptr_t addresses[kWarpLanes] = {};
   };
@@ -35,11 +36,13 @@ class RequestCounter {
              (static_cast<std::size_t>(key.warp) << 52);
     }
   };
-  static void count_global(const Request& request, Counts& counts);
+  std::vector<SectorUse> count_global(const Request& request, Counts& counts);
   static void count_shared(const Request& request, Counts& counts);
 
-  std::unordered_map<std::uint64_t, std::uint32_t> turns_;  // by lane and place
-  std::unordered_map<Key, Request, KeyHash> requests_;
+  std::unordered_map<std::uint64_t, std::uint32_t> turns_;             // by lane and place
+  std::unordered_map<Key, std::size_t, KeyHash> index_;                // of a request
+  std::unordered_map<std::uintptr_t, std::uint32_t> bytes_of_sector_;  // that the block asks for
+  std::vector<Request> requests_;                                      // as their first lanes came
 };
 
 }  // namespace emulator

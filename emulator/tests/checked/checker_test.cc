@@ -152,11 +152,19 @@ TEST_F(Checked, CountsSectorsAndTraffic) {
   EXPECT_EQ(counts.requests, 2u);
   EXPECT_EQ(counts.sectors, 8u);
   EXPECT_EQ(counts.sectors_used(), 1.0);
+  EXPECT_EQ(counts.requests_used(), 1.0);
+  EXPECT_EQ(counts.memory_read, 128u);
+  EXPECT_EQ(counts.memory_written, 128u);
+  EXPECT_EQ(counts.memory_ratio(), 1.0);
+  EXPECT_EQ(counts.threads_per_block, 32u);
+  EXPECT_EQ(counts.blocks_at_once, 16u);
   EXPECT_EQ(counts.traffic_ratio(), 1.0);
   start_counting();
   launch(kernels::strided_copy, {1, 32}, nullptr, in_, out_, 8);
   counts = take_counts().begin()->second;
   EXPECT_EQ(counts.sectors, 4u + 32u);
+  EXPECT_EQ(counts.memory_read, 32u * 32u);
+  EXPECT_EQ(counts.sectors_used(), 256.0 / (36 * 32));
 }
 
 TEST_F(Checked, CountsBankConflicts) {
