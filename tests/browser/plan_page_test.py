@@ -189,8 +189,9 @@ class PlanPage(unittest.TestCase):
 
     def test_pointing_names_op_and_bytes(self):
         x, y, width, height = self.js(
-            "(() => { const b = document.querySelector('path.band[data-role=\"weights\"]')"
-            ".getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; })()")
+            "(() => { const band = document.querySelector('path.band[data-role=\"weights\"]');"
+            "band.scrollIntoView({block: 'center'}); const b = band.getBoundingClientRect();"
+            "return [b.x, b.y, b.width, b.height]; })()")
         self.browser.mouse("mouseMoved", x + 0.6 * width, y + height / 2)
         self.wait_for("document.getElementById('when').textContent.startsWith('Op ')", True)
         self.assertTrue(self.text("#op"))
