@@ -1,19 +1,23 @@
 // Speed and accuracy of the products of a linear op over `rows` tokens in one call on all threads:
-// on AMX in split floats, and by oneDNN. `error` is the largest one of some hundred elements of y
-// against double, relative to the sum of the sizes of their terms, with normal numbers and with
-// their absolute values, whose sums grow with every term.
+// on AMX in split floats, by oneDNN, and of bfloat16 operands (widened, or by a unit that
+// multiplies them). With OMP_NUM_THREADS=1 the CPU column holds on a busy machine too. `error` is
+// the largest one of some hundred elements of y against double, relative to the sum of the sizes of
+// their terms, with normal numbers and with their absolute values, whose sums grow with every term.
 #include <benchmark/benchmark.h>
 #include <omp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/split/amx.h"
 #include "backend/cpu/split/split_product.h"
+#include "backend/cpu/widened/tile_product.h"
+#include "backend/cpu/widened/widened_product.h"
 
 namespace snug::cpu {
 namespace {
@@ -121,18 +125,69 @@ void onednn(benchmark::State& state, Kind kind) {
   });
 }
 
+// Of float or Bf16 operands; weight gradients and floats are written as float.
+template <class X>
+void widened(benchmark::State& state, Kind kind) {
+  const cpu::GemmShape s = shape_of(state, kind);
+  const Operands values(s);
+  std::vector<X> a, b;
+  for (const float v : values.a) a.push_back(nearest<X>(v));
+  for (const float v : values.b) b.push_back(nearest<X>(v));
+  std::vector<float> c = values.c;
+  std::vector<X> y(c.size());
+  auto p = cpu::widened_product<X>(s);
+  p.a.data = a.data(), p.b.data = b.data();
+  const bool is_float = kind == Kind::kWeightGradient || std::is_same_v<X, float>;
+  if (is_float) {
+    p.c = c.data();
+  } else {
+    p.y = y.data();
+  }
+  std::optional<cpu::TileUnit> unit;
+  if (std::is_same_v<X, Bf16>) unit = cpu::tile_unit();
+  const int threads = omp_get_max_threads();
+  std::int64_t bytes = cpu::widened_scratch_bytes(s.m, s.n, threads);
+  if constexpr (std::is_same_v<X, Bf16>) {
+    if (unit) bytes = cpu::tile_scratch_bytes(p, threads, *unit);
+  }
+  std::vector<std::byte> scratch(static_cast<std::size_t>(bytes) + 64);
+  const cpu::Scratch place{aligned(scratch), bytes};
+  for (auto _ : state) {
+    if constexpr (std::is_same_v<X, Bf16>) {
+      if (unit) {
+        cpu::run_tile_product(p, place, *unit);
+        continue;
+      }
+    }
+    cpu::run_widened_product(p, place);
+  }
+  state.counters["flops"] = benchmark::Counter(2.0 * static_cast<double>(s.m * s.n * s.k),
+                                               benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void widened_floats(benchmark::State& state, Kind kind) { widened<float>(state, kind); }
+void bfloat16(benchmark::State& state, Kind kind) { widened<Bf16>(state, kind); }
+
 void shapes(benchmark::internal::Benchmark* bench) {
   bench->ArgNames({"rows", "in", "out"})->UseRealTime()->Unit(benchmark::kMicrosecond);
-  bench->Args({768, 128, 512})->Args({768, 512, 128});      // nanoGPT's CPU example
+  bench->Args({64, 128, 512})
+      ->Args({768, 128, 512})
+      ->Args({768, 512, 128});                              // nanoGPT's CPU example
   bench->Args({2048, 768, 3072})->Args({2048, 3072, 768});  // GPT-2
 }
 
 BENCHMARK_CAPTURE(split, y, Kind::kForward)->Apply(shapes);
 BENCHMARK_CAPTURE(onednn, y, Kind::kForward)->Apply(shapes);
+BENCHMARK_CAPTURE(widened_floats, y, Kind::kForward)->Apply(shapes);
+BENCHMARK_CAPTURE(bfloat16, y, Kind::kForward)->Apply(shapes);
 BENCHMARK_CAPTURE(split, dx, Kind::kInputGradient)->Apply(shapes);
 BENCHMARK_CAPTURE(onednn, dx, Kind::kInputGradient)->Apply(shapes);
+BENCHMARK_CAPTURE(widened_floats, dx, Kind::kInputGradient)->Apply(shapes);
+BENCHMARK_CAPTURE(bfloat16, dx, Kind::kInputGradient)->Apply(shapes);
 BENCHMARK_CAPTURE(split, dw, Kind::kWeightGradient)->Apply(shapes);
 BENCHMARK_CAPTURE(onednn, dw, Kind::kWeightGradient)->Apply(shapes);
+BENCHMARK_CAPTURE(widened_floats, dw, Kind::kWeightGradient)->Apply(shapes);
+BENCHMARK_CAPTURE(bfloat16, dw, Kind::kWeightGradient)->Apply(shapes);
 
 }  // namespace
 }  // namespace snug::cpu

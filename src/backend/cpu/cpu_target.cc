@@ -46,7 +46,8 @@ std::set<const Gemm*> products_of(GemmCache& gemms, const program::Program& prog
   for (const program::Phase& phase : program.phases) {
     for (std::size_t o = 0; o < phase.ops.size(); ++o) {
       const auto form = linear_form(phase.ops[o], program::shapes_of(program, phase, o));
-      if (!form || is_widened(*form) || is_split(*form, phase.block_size)) continue;
+      if (!form || is_widened(*form, phase.block_size)) continue;
+      if (is_split(*form, phase.block_size)) continue;
       for_each_gemm(gemms, *form, phase.block_size, threads,
                     [&](const Gemm& gemm, std::int64_t) { products.insert(&gemm); });
     }

@@ -68,7 +68,7 @@ template <class X>
 std::optional<double> rate_in_16_bits(const Arena& arena, std::int64_t side, double flops,
                                       std::optional<TileUnit> unit) {
   auto product = widened_product<X>({.m = side, .n = side, .k = side});
-  std::int64_t bytes = widened_scratch_bytes(omp_get_max_threads());
+  std::int64_t bytes = widened_scratch_bytes(side, side, omp_get_max_threads());
   if constexpr (std::is_same_v<X, Bf16>) {
     if (unit) bytes = tile_scratch_bytes(product, omp_get_max_threads(), *unit);
   }

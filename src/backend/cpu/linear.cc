@@ -1,5 +1,7 @@
 #include "backend/cpu/linear.h"
 
+#include <dnnl.hpp>
+
 #include "backend/cpu/split/amx.h"
 #include "backend/cpu/widened/widened_product.h"
 #include "base/integers.h"
@@ -68,7 +70,18 @@ bool is_row_by_row(const LinearForm& form, std::int64_t T) {
          (T == 1 || form.is_one_row);
 }
 
-bool is_widened(const LinearForm& form) { return form.precision != DType::kF32; }
+// Whether oneDNN has kernels that it makes for the shape of a product (brgemm).
+static bool has_avx512() {
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  return (isa & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+}
+
+bool is_widened(const LinearForm& form, std::int64_t T) {
+  if (form.precision != DType::kF32) return true;
+  constexpr std::int64_t kLongest = 128;
+  return form.result == Result::kWeightGradient && T <= kLongest && !is_split(form, T) &&
+         !has_avx512();
+}
 
 std::optional<TileUnit> tile_unit_of(const LinearForm& form) {
   return form.precision == DType::kBF16 ? tile_unit() : std::nullopt;
@@ -116,7 +129,10 @@ std::int64_t linear_scratch(const OpQuestion& question, const LinearForm& form) 
     if (form.result == Result::kWeightGradient) product.sequence = shapes.block_size;
     return tile_scratch_bytes(product, question.threads, *unit);
   }
-  if (is_widened(form)) return widened_scratch_bytes(question.threads);
+  if (is_widened(form, shapes.block_size)) {
+    const GemmShape shape = gemm_shape(form, rows, false);
+    return widened_scratch_bytes(shape.m, shape.n, question.threads);
+  }
   if (is_split(form, shapes.block_size)) {
     return split_scratch_bytes(split_shape(form, shapes.block_size, 0, rows), question.threads);
   }
@@ -136,7 +152,8 @@ std::unique_ptr<Prepared> prepare_linear(const OpQuestion& question, const Linea
   calls->form = form;
   calls->split = is_split(form, T);
   calls->row_by_row = is_row_by_row(form, T);
-  if (calls->split || calls->row_by_row || is_widened(form)) return calls;
+  calls->widened = is_widened(form, T);
+  if (calls->split || calls->row_by_row || calls->widened) return calls;
   calls->tiling = linear_tiling(form, T, question.threads);
   for_each_gemm(question.gemms, form, T, question.threads, [&](Gemm& gemm, std::int64_t row) {
     gemm.prepare(calls->tiling.one_thread ? question.threads : 1);

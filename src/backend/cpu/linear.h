@@ -56,9 +56,11 @@ void for_each_tile(std::int64_t first, std::int64_t end, std::int64_t T, std::in
 bool is_split(const LinearForm& form, std::int64_t T);
 // Whether each of its rows is multiplied alone, by dot products, as sampling does: one_row.h.
 bool is_row_by_row(const LinearForm& form, std::int64_t T);
-// Whether it is one product of 16-bit operands over all its rows: widened, or by a unit that
-// multiplies them.
-bool is_widened(const LinearForm& form);
+// Whether it is one product over all its rows, which is widened or by a unit that multiplies
+// bfloat16: of 16-bit operands, and, without AVX-512, weight gradients of short sequences, for
+// which oneDNN's products would be one after the other, each of a few rows and with a barrier at
+// its end.
+bool is_widened(const LinearForm& form, std::int64_t T);
 std::optional<TileUnit> tile_unit_of(const LinearForm& form);
 // That product over `rows` rows from `first_row` on, without its operands' addresses.
 SplitProduct split_shape(const LinearForm& form, std::int64_t T, std::int64_t first_row,
@@ -77,11 +79,11 @@ void for_each_gemm(GemmCache& gemms, const LinearForm& form, std::int64_t T, int
   });
 }
 
-// The prepared products of a linear op: one split product, one per row, or oneDNN's of a whole tile
-// and of a sequence's shorter last one.
+// The prepared products of a linear op: one split or widened product, one per row, or oneDNN's of a
+// whole tile and of a sequence's shorter last one.
 struct LinearCalls : Prepared {
   LinearForm form{};
-  bool split = false, row_by_row = false;
+  bool split = false, row_by_row = false, widened = false;
   LinearTiling tiling{};
   const Gemm* whole = nullptr;
   const Gemm* last = nullptr;

@@ -1,5 +1,5 @@
-// Linear ops as one split product or as oneDNN's products. In the loss head one operand (the
-// logits) holds only the op's rows; the others hold all rows of the batch.
+// Linear ops as one split or widened product or as oneDNN's products. In the loss head one operand
+// (the logits) holds only the op's rows; the others hold all rows of the batch.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -124,17 +124,9 @@ void run_row_by_row(const OpRun& r, const LinearOperands<float>& of) {
   }
 }
 
-// In float32, by one split product, by oneDNN's, or row by row.
-void run_form(const OpRun& r, const LinearOperands<float>& of) {
-  if (calls_of(r).row_by_row) return run_row_by_row(r, of);
-  run_products(r, [&](std::int64_t row) {
-    return Gemm::Operands{of.a.at(row), of.b.at(row), of.bias, of.wide.at(row), nullptr};
-  });
-}
-
-// In 16 bits, by one product over all rows.
+// By one product over all rows.
 template <class X>
-void run_form(const OpRun& r, const LinearOperands<X>& of) {
+void run_widened(const OpRun& r, const LinearOperands<X>& of) {
   const LinearForm& form = calls_of(r).form;
   const std::int64_t rows = r.end_row - r.first_row;
   auto product = widened_product<X>(gemm_shape(form, rows, false));
@@ -151,6 +143,21 @@ void run_form(const OpRun& r, const LinearOperands<X>& of) {
     if (const auto unit = tile_unit_of(form)) return run_tile_product(product, r.scratch, *unit);
   }
   run_widened_product(product, r.scratch);
+}
+
+// In 16 bits.
+template <class X>
+void run_form(const OpRun& r, const LinearOperands<X>& of) {
+  run_widened(r, of);
+}
+
+// In float32, by one split or widened product, by oneDNN's, or row by row.
+void run_form(const OpRun& r, const LinearOperands<float>& of) {
+  if (calls_of(r).row_by_row) return run_row_by_row(r, of);
+  if (calls_of(r).widened) return run_widened(r, of);
+  run_products(r, [&](std::int64_t row) {
+    return Gemm::Operands{of.a.at(row), of.b.at(row), of.bias, of.wide.at(row), nullptr};
+  });
 }
 
 }  // namespace

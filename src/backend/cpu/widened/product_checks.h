@@ -34,8 +34,13 @@ struct NarrowOperands {
         bias(normal_values(s.n, 3)),
         c(normal_values(s.m * s.n, 4)),
         y(static_cast<std::size_t>(s.m * s.n)),
-        scratch(static_cast<std::size_t>(widened_scratch_bytes(omp_get_max_threads())) + 64) {}
+        scratch(static_cast<std::size_t>(scratch_bytes(s)) + 64) {}
 
+  // On all threads or on one.
+  static std::int64_t scratch_bytes(const Case& s) {
+    return std::max(widened_scratch_bytes(s.m, s.n, 1),
+                    widened_scratch_bytes(s.m, s.n, omp_get_max_threads()));
+  }
   static std::vector<X> narrow(std::int64_t count, std::uint32_t seed) {
     std::vector<X> all;
     for (const float value : normal_values(count, seed)) all.push_back(nearest<X>(value));

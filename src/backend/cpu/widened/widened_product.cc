@@ -20,19 +20,23 @@
 #define SNUG_CPU_WIDENED_TILES_
 namespace snug::cpu {
 
-// Rows and columns of a tile of C, which one thread computes. Multiples of the micro-kernel's rows
-// (12 or 6) and columns (32, 16, 8 or 2). With two packed blocks of it a tile takes 337 KiB.
-constexpr std::int64_t kWidenedTile = 192;
+// The side of a tile of C, which one thread computes: a multiple of the micro-kernel's rows (12 or
+// 6) and columns (32, 16, 8 or 2). The larger it is, the fewer times operands are packed; with two
+// packed blocks the largest takes 960 KiB.
+constexpr std::int64_t kLargestTile = 384, kSmallestTile = 96;
 
-// One thread's scratch, in floats.
+// One thread's scratch for tiles of `side`.
 struct WidenedArrays {
-  static constexpr std::int64_t kBlock = kWidenedTile * kWidenedDepth;
-  static constexpr std::int64_t kFloats = 2 * kBlock + kWidenedTile * kWidenedTile;
-
   float *a, *b, *c;
+  std::int64_t side;
 
-  explicit WidenedArrays(std::byte* scratch)
-      : a(reinterpret_cast<float*>(scratch)), b(a + kBlock), c(b + kBlock) {}
+  static std::int64_t floats(std::int64_t side) { return 2 * side * kWidenedDepth + side * side; }
+
+  WidenedArrays(std::byte* scratch, std::int64_t of_side)
+      : a(reinterpret_cast<float*>(scratch)),
+        b(a + of_side * kWidenedDepth),
+        c(b + of_side * kWidenedDepth),
+        side(of_side) {}
 };
 
 // A tile of C: its place and how much of it exists.
@@ -57,13 +61,18 @@ HWY_INLINE void pack_lines(const LinesOf<X>& lines, std::int64_t first, std::int
                         1.0f, to);
     return;
   }
+  // Lines beside each other: whole vectors, of which a width that is none overwrites what is too
+  // much with the next term's. So it needs a vector's lines in the source, and one more term or
+  // panel.
+  constexpr std::int64_t kWhole = (kWidth + kLanes - 1) / kLanes * kLanes;
   for (std::int64_t panel = 0; panel < count; panel += kWidth) {
     const std::int64_t present = std::min(kWidth, count - panel);
+    const bool in_vectors = kWhole == kWidth ? present == kWidth : count - panel >= kWhole;
     for (std::int64_t t = 0; t < depth; ++t, to += kWidth) {
       const X* from = lines.data + (k + t) * lines.stride + first + panel;
-      if (present == kWidth && kWidth % kLanes == 0) {
+      if (in_vectors) {
         for (std::int64_t i = 0; i < kWidth; i += kLanes) {
-          hn::Store(load_wide(d, from + i), d, to + i);
+          hn::StoreU(load_wide(d, from + i), d, to + i);
         }
         continue;
       }
@@ -74,9 +83,10 @@ HWY_INLINE void pack_lines(const LinesOf<X>& lines, std::int64_t first, std::int
 
 // What the sums of a tile start from.
 template <class X>
-HWY_INLINE void begin_tile(const WidenedProductOn<X>& p, const WidenedTile& tile, float* c) {
+HWY_INLINE void begin_tile(const WidenedProductOn<X>& p, const WidenedTile& tile,
+                           const WidenedArrays& arrays) {
   for (std::int64_t i = 0; i < tile.rows; ++i) {
-    float* row = c + i * kWidenedTile;
+    float* row = arrays.c + i * arrays.side;
     if (p.accumulate) {
       std::copy_n(p.c + (tile.row + i) * p.n + tile.column, tile.columns, row);
     } else if (p.bias != nullptr) {
@@ -88,10 +98,11 @@ HWY_INLINE void begin_tile(const WidenedProductOn<X>& p, const WidenedTile& tile
 }
 
 template <class X>
-HWY_INLINE void end_tile(const WidenedProductOn<X>& p, const WidenedTile& tile, const float* c) {
+HWY_INLINE void end_tile(const WidenedProductOn<X>& p, const WidenedTile& tile,
+                         const WidenedArrays& arrays) {
   const FloatTag d;
   for (std::int64_t i = 0; i < tile.rows; ++i) {
-    const float* row = c + i * kWidenedTile;
+    const float* row = arrays.c + i * arrays.side;
     const std::int64_t at = (tile.row + i) * p.n + tile.column;
     if (p.y == nullptr) {
       std::copy_n(row, tile.columns, p.c + at);
@@ -111,8 +122,8 @@ HWY_INLINE void multiply_tile(const WidenedArrays& arrays, const WidenedTile& ti
                                                 .a = arrays.a + row * depth,
                                                 .b = arrays.b + column * depth,
                                                 .b_stride = kColumns,
-                                                .c = arrays.c + row * kWidenedTile + column,
-                                                .c_stride = kWidenedTile});
+                                                .c = arrays.c + row * arrays.side + column,
+                                                .c_stride = arrays.side});
     }
   }
 }
@@ -120,7 +131,7 @@ HWY_INLINE void multiply_tile(const WidenedArrays& arrays, const WidenedTile& ti
 template <class X>
 HWY_INLINE void widened_tile_of(const WidenedProductOn<X>& p, const WidenedTile& tile,
                                 const WidenedArrays& arrays) {
-  begin_tile(p, tile, arrays.c);
+  begin_tile(p, tile, arrays);
   const std::int64_t sequence = p.sequence > 0 ? p.sequence : p.k;
   for (std::int64_t k = 0; k < p.k;) {
     const std::int64_t in_sequence = (p.offset + k) % sequence;
@@ -130,7 +141,7 @@ HWY_INLINE void widened_tile_of(const WidenedProductOn<X>& p, const WidenedTile&
     multiply_tile(arrays, tile, depth);
     k += depth;
   }
-  end_tile(p, tile, arrays.c);
+  end_tile(p, tile, arrays);
 }
 
 void widened_tile(AnyPrecision<WidenedProductOn> any, const WidenedTile& tile,
@@ -148,32 +159,34 @@ HWY_EXPORT(widened_tile);
 
 namespace {
 
-// Tiles of a product: smaller ones where large ones would leave threads without work.
-std::int64_t tile_size(std::int64_t m, std::int64_t n, int threads) {
-  std::int64_t size = kWidenedTile;
-  while (size > kWidenedTile / 2 && ceil_div(m, size) * ceil_div(n, size) < 4 * threads) size /= 2;
-  return size;
+// Smaller where large tiles would leave threads without work; never larger for fewer rows.
+std::int64_t tile_side(std::int64_t m, std::int64_t n, int threads) {
+  std::int64_t side = kLargestTile;
+  while (side > kSmallestTile && ceil_div(m, side) * ceil_div(n, side) < 4 * threads) side /= 2;
+  return side;
 }
 
 }  // namespace
 
-std::int64_t widened_scratch_bytes(int threads) {
-  return threads * WidenedArrays::kFloats * static_cast<std::int64_t>(sizeof(float));
+std::int64_t widened_scratch_bytes(std::int64_t m, std::int64_t n, int threads) {
+  const std::int64_t floats = WidenedArrays::floats(tile_side(m, n, threads));
+  return threads * floats * static_cast<std::int64_t>(sizeof(float));
 }
 
 template <class X>
 void run_widened_product(const WidenedProductOn<X>& p, const Scratch& scratch) {
   const int threads = team_size();
-  if (scratch.byte_count < widened_scratch_bytes(threads) || p.offset % kWidenedDepth != 0) {
+  if (scratch.byte_count < widened_scratch_bytes(p.m, p.n, threads) ||
+      p.offset % kWidenedDepth != 0) {
     throw InternalError("a widened product without its scratch, or from the midst of a block");
   }
-  const std::int64_t size = tile_size(p.m, p.n, threads);
-  const std::int64_t across = ceil_div(p.n, size);
-  share_tasks(ceil_div(p.m, size) * across, [&](std::int64_t task) {
-    const std::int64_t row = task / across * size, column = task % across * size;
-    const WidenedArrays arrays(scratch.part(omp_get_thread_num(), threads));
+  const std::int64_t side = tile_side(p.m, p.n, threads);
+  const std::int64_t across = ceil_div(p.n, side);
+  share_tasks(ceil_div(p.m, side) * across, [&](std::int64_t task) {
+    const std::int64_t row = task / across * side, column = task % across * side;
+    const WidenedArrays arrays(scratch.part(omp_get_thread_num(), threads), side);
     HWY_DYNAMIC_DISPATCH(widened_tile)
-    (&p, {row, column, std::min(size, p.m - row), std::min(size, p.n - column)}, arrays);
+    (&p, {row, column, std::min(side, p.m - row), std::min(side, p.n - column)}, arrays);
   });
 }
 

@@ -50,8 +50,8 @@ WidenedProductOn<X> widened_product(const GemmShape& s) {
   return p;
 }
 
-// Enough for any widened product.
-std::int64_t widened_scratch_bytes(int threads);
+// Enough for m x n results and for those of fewer rows or columns, on so many threads.
+std::int64_t widened_scratch_bytes(std::int64_t m, std::int64_t n, int threads);
 
 // Runs on OpenMP's threads; `scratch` is aligned to 64 bytes.
 template <class X>

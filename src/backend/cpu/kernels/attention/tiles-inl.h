@@ -8,6 +8,7 @@
 #define SNUG_BACKEND_CPU_KERNELS_ATTENTION_TILES_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -67,6 +68,15 @@ HWY_NOINLINE void multiply_block(const Block& block) {
   for (std::int64_t row = 0; row < kRows; ++row)
 #pragma GCC unroll 2
     for (int n = 0; n < kVectors; ++n) sums[row][n] = hn::Zero(d);
+  // C is wanted when the sums are done, by when it is there: its lines are too far apart for the
+  // processor to guess.
+  if constexpr (kWrite != Write::kReplace) {
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const float* c = block.c + row * block.c_stride;
+      hwy::Prefetch(c);
+      if constexpr (kVectors * kLanes * sizeof(float) > 64) hwy::Prefetch(c + kLanes);
+    }
+  }
 
   const float* HWY_RESTRICT a = block.a;
   const float* HWY_RESTRICT b = block.b;
