@@ -20,6 +20,14 @@ using Clock = std::chrono::steady_clock;
 struct Limits {
   std::int64_t width = 768, context = 512, vocabulary = 2048, rows = 512;
 
+  // Narrower models get more rows for the same arithmetic: with few, all that elementwise ops touch
+  // would lie in a cache where it does not in a run.
+  explicit Limits(const config::Config& config) {
+    constexpr std::int64_t kMostRows = 8192;
+    const std::int64_t narrower = width / std::min(width, config.n_embd);
+    rows = std::min(rows * narrower * narrower, kMostRows);
+  }
+
   bool can_shrink() const { return width > 16; }
   void shrink() {
     for (std::int64_t* limit : {&width, &context, &vocabulary, &rows}) *limit /= 2;
@@ -182,7 +190,7 @@ fit::OpRate fit_rate(const Sample& large, const Sample& small, DType precision) 
 // In the config's own precision; of the others nothing is known.
 fit::Rates measure_precision(const config::Config& config, std::int64_t vocab_size,
                              const cpu::CpuTarget& target, std::int64_t available_bytes) {
-  Limits limits;
+  Limits limits(config);
   auto large = one_block_run(config, vocab_size, limits, target);
   while (large->plan.arena_bytes > available_bytes / 4 && limits.can_shrink()) {
     limits.shrink();
