@@ -150,6 +150,29 @@ TEST_F(CliResumeTest, ResumeMayUseMemoryDifferently) {
   EXPECT_EQ(weights_and_optimizer("out"), weights_and_optimizer("whole"));
 }
 
+// Checkpoints are float32 in every precision; float16's loss scale waits in them meanwhile.
+TEST_F(CliResumeTest, ResumeMayRoundDifferently) {
+  const auto leg = [&](const char* dtype, int last, const Words& more) {
+    const ProgramResult done = run(command(
+        Words{std::string("--dtype=") + dtype, "--max_iters=" + std::to_string(last)} + more));
+    EXPECT_EQ(done.exit_code, 0) << dtype << done.err;
+    return Json::parse(read("out/latest/state.json"));
+  };
+  const Words resume = {"--init_from=resume"};
+  const Json scaled = leg("float16", 4, {});
+  EXPECT_EQ(scaled.at("loss_scale").at("factor"), 65536);
+  EXPECT_EQ(scaled.at("loss_scale").at("good_updates"), 5);
+  leg("float32", 6, resume);
+  EXPECT_EQ(leg("bfloat16", 8, resume).at("iteration"), 9);
+  const Json again = leg("float16", 10, resume);
+  EXPECT_EQ(again.at("loss_scale").at("good_updates"), 7);
+  // In one precision throughout it is another run, by its last bits only.
+  ASSERT_EQ(run(command({"--dtype=float32", "--max_iters=10", "--out_dir=whole"})).exit_code, 0);
+  EXPECT_NE(weights_and_optimizer("out"), weights_and_optimizer("whole"));
+  const double loss = metrics("out").back().at("loss"), whole = metrics("whole").back().at("loss");
+  EXPECT_NEAR(loss, whole, 0x1p-8 * whole);
+}
+
 TEST_F(CliResumeTest, AnotherEffectiveBatchIsSaid) {
   ASSERT_EQ(train({"--max_iters=3"}).exit_code, 0);
   const ProgramResult resumed = train({"--init_from=resume", "--batch_size=5"});
