@@ -205,7 +205,7 @@ inline TestStack TapeSnapshot::stack_of_forward(std::int32_t index, bool evaluat
   // Norms' statistics follow the norm's output, a workspace and a copy stand around its product.
   std::string label(tape_.tensors()[static_cast<std::size_t>(index)].what);
   const torch::TorchTensor& t = tape_.tensors()[static_cast<std::size_t>(index)];
-  for (std::int32_t i = index; label.starts_with("layer norm's") || label == "cuBLAS workspace";)
+  for (std::int32_t i = index; label.starts_with("layer norm's") || label.ends_with("workspace");)
     label = std::string(tape_.tensors()[static_cast<std::size_t>(--i)].what);
   if (t.parameter >= 0) label = memory_.parameter_names[static_cast<std::size_t>(t.parameter)];
   const auto has = [&](const char* part) { return label.find(part) != std::string::npos; };

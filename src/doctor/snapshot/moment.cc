@@ -16,8 +16,6 @@ class MomentBuilder {
     moment_.bytes[static_cast<std::size_t>(name.role)] += bytes;
     Name of_all = name;
     of_all.layer = -1;
-    // Beside its label a place in the code adds nothing.
-    if (!name.label.empty()) of_all.frame = kNoFrame;
     Row& row = rows_[of_all];
     row.held.bytes += bytes;
     ++row.held.count;

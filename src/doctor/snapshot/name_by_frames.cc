@@ -43,22 +43,22 @@ void name_product(Part part, const ModelSizes& sizes, std::int64_t bytes, Name& 
   const Product product = product_of(part, sizes);
   const std::int64_t width = sizes.half ? 2 : 4;
   name.role = Role::kActivations;
-  if (product.labels == nullptr) {
+  if (product.labels == nullptr || product.out == 0) {
     if (is_workspace(bytes)) name = {Role::kWorkspace, name.source, "cuBLAS workspace"};
     return;
   }
   if (sizes.half && (bytes == 2 * product.in * product.out || bytes == 2 * product.out)) {
     name.role = Role::kWeightCopies;
     name.label = "autocast copy";
-  } else if (sizes.tokens > 0 && bytes % product.out == 0 &&
-             bytes == width * sizes.tokens * product.out) {
+  } else if (sizes.tokens > 0 && bytes == width * sizes.tokens * product.out) {
     name.label = product.labels->output;
     if (part == Part::kHead) name.role = Role::kLogits;
   } else if (sizes.half && bytes == 2 * sizes.tokens * product.in) {
     name.label = product.labels->input;
   } else if (is_workspace(bytes)) {
     name = {Role::kWorkspace, name.source, "cuBLAS workspace"};
-  } else if (part == Part::kHead && bytes % product.out == 0 && bytes > 8 * product.out) {
+  } else if (part == Part::kHead && product.out > 0 && bytes % product.out == 0 &&
+             bytes > 8 * product.out) {
     name.role = Role::kLogits;
   }
 }
@@ -76,7 +76,8 @@ void name_attention(const Place& place, const ModelSizes& sizes, std::int64_t by
   if (bytes == (sizes.half ? 2 : 4) * stream) name.label = "attn output";
   if (bytes == 4 * rows) name.label = "attn log-sum-exp";
   if (bytes <= 24) name.label = "attn rng state";
-  if (scores > stream && (bytes == 2 * scores || bytes == 4 * scores || bytes == scores))
+  if (name.label.empty() && scores > stream &&
+      (bytes == 2 * scores || bytes == 4 * scores || bytes == scores))
     name.label = place.op == Operator::kSoftmax ? "attn probabilities" : "attn scores";
   if (place.op == Operator::kDropout)
     name.label = bytes == stream ? "dropout mask" : "attn output, dropped out";

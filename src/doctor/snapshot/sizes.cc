@@ -63,9 +63,11 @@ bool infer_blocks(const SizeCounts& counts, ModelSizes& sizes) {
     const std::int64_t mlp = count_of(counts, 16 * width * width) / 2;
     const std::int64_t matrices = std::min({wide, square, mlp});
     if (matrices < 1 || width * matrices <= best) continue;
-    const bool bias = count_of(counts, 12 * width) >= matrices;
-    const std::int64_t copies =
+    const bool bias =
+        count_of(counts, 12 * width) >= matrices && count_of(counts, 16 * width) >= matrices;
+    std::int64_t copies =
         std::clamp<std::int64_t>(bias ? (norms - 6 * matrices) / 2 : norms - 2 * matrices, 1, 4);
+    while (matrices % copies != 0) --copies;  // something else has a norm's size
     best = width * matrices;
     sizes.width = width;
     sizes.bias = bias;
@@ -74,16 +76,22 @@ bool infer_blocks(const SizeCounts& counts, ModelSizes& sizes) {
   return best > 0;
 }
 
-// What is divisible by the width and no tensor of a block: the two embeddings among them.
+// What is divisible by the width: the two embeddings among them. A table may have the size of a
+// block's tensor (1024 tokens of width 1024): then there is one more of these than layers have.
 std::vector<std::int64_t> table_rows(const SizeCounts& counts, const ModelSizes& sizes) {
-  const std::int64_t row = 4 * sizes.width;
+  const std::int64_t row = 4 * sizes.width, square = row * sizes.width, n = sizes.layers;
+  const SizeCounts of_blocks = {{row, sizes.bias ? 6 * n + 2 : 2 * n + 1},
+                                {3 * row, sizes.bias ? n : 0},
+                                {4 * row, sizes.bias ? n : 0},
+                                {square, n},
+                                {3 * square, n},
+                                {4 * square, 2 * n}};
   std::vector<std::int64_t> rows;
   for (const auto& [bytes, count] : counts) {
-    const bool of_block = bytes == row || bytes == 3 * row || bytes == 4 * row ||
-                          bytes == row * sizes.width || bytes == 3 * row * sizes.width ||
-                          bytes == 4 * row * sizes.width;
     const bool is_table = bytes % row == 0 && bytes / row > 1 && bytes / row <= kMaxRows;
-    if (is_table && !of_block) rows.push_back(bytes / row);
+    const std::int64_t expected = count_of(of_blocks, bytes);
+    const bool is_more = expected == 0 || count % expected != 0;
+    if (is_table && is_more) rows.push_back(bytes / row);
   }
   return rows;
 }
@@ -124,9 +132,12 @@ void infer_batch_by_size(const Seen& seen, ModelSizes& sizes) {
   for (const auto& [bytes, count] : seen.held) {
     const std::int64_t tokens = bytes / 8;
     if (bytes % (8 * sizes.block) != 0 || count < 2 || tokens > kMaxTokens) continue;
+    constexpr std::int64_t kLogitsCount = 1000;  // nothing else is as wide as the vocabulary
+    const std::int64_t logits = count_of(seen.held, 2 * tokens * sizes.vocabulary) +
+                                count_of(seen.held, 4 * tokens * sizes.vocabulary);
     const std::int64_t streams = count_of(seen.held, 4 * tokens * sizes.width) +
                                  count_of(seen.held, 2 * tokens * sizes.width) +
-                                 count_of(seen.held, 2 * tokens * sizes.vocabulary);
+                                 kLogitsCount * logits;
     if (streams > most) {
       most = streams;
       sizes.tokens = tokens;
@@ -147,8 +158,8 @@ void infer_heads(const Seen& seen, ModelSizes& sizes) {
 void infer_precision(const Seen& seen, ModelSizes& sizes) {
   const std::int64_t copy = 2 * sizes.width * sizes.vocabulary;
   const std::int64_t square = 2 * sizes.width * sizes.width;
-  const bool has_copies = seen.products.contains(copy) || seen.products.contains(square) ||
-                          seen.held.contains(copy) || seen.held.contains(square);
+  const SizeCounts& looked_at = seen.products.empty() ? seen.held : seen.products;
+  const bool has_copies = looked_at.contains(copy) || looked_at.contains(square);
   sizes.half = has_copies || (seen.products.empty() && seen.held.size() < 8) ||
                count_of(seen.products, 4 * sizes.tokens * sizes.vocabulary) == 0;
   sizes.dropout = seen.dropouts.contains(sizes.tokens * sizes.width);

@@ -42,10 +42,10 @@ DoctorTable table_of(const SnapshotReport& report, const Comparison& comparison)
   table.title = heading(SnapshotTextId::kCompareTitle);
   table.has_marks = true;
   table.rows_in_text = kRowsShown;
-  table.columns = {{heading(SnapshotTextId::kHeadTensor), 36, false},
+  table.columns = {{heading(SnapshotTextId::kHeadTensor), 30, false},
                    {heading(SnapshotTextId::kHeadModel), 11, true},
                    {heading(SnapshotTextId::kHeadHere), 11, true},
-                   {"", 12, false}};
+                   {"", 18, false}};
   bool all_alike = true;
   for (const ComparedTensor& tensor : comparison.tensors) {
     const bool alike = tensor.model_bytes == tensor.here_bytes;
