@@ -54,7 +54,7 @@ __device__ __forceinline__ void to_gradient(float (&x)[kWidth], int first, int t
 
 // kHeld packs of kWidth elements stay with each thread; 0: the row is read again.
 template <class T, int kWidth, int kHeld, int kThreads>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 1)
     cross_entropy_kernel(int V, const std::int32_t* targets, T* logits, float* losses,
                          bool want_gradient, float factor) {
   T* row = logits + static_cast<std::int64_t>(blockIdx.x) * V;

@@ -74,7 +74,7 @@ __device__ __forceinline__ float sum_of(const float (&x)[kWidth]) {
 
 // Rows of at most kHeld * 32 * kWidth columns, all of them in registers.
 template <class T, int kWidth, int kHeld, bool kResidual>
-__global__ void __launch_bounds__(kRowsPerBlock* kWarp) norm_held_kernel(NormArguments<T> op) {
+__global__ void __launch_bounds__(kRowsPerBlock* kWarp, 1) norm_held_kernel(NormArguments<T> op) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int row = static_cast<int>(blockIdx.x * kRowsPerBlock + threadIdx.x / kWarp);
   if (row >= op.rows) return;

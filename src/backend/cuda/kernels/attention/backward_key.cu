@@ -87,7 +87,7 @@ __device__ __forceinline__ void key_backward_block(const AttentionProblem<T>& op
 }
 
 template <class T, int kD, bool kHalves>
-__global__ void __launch_bounds__(kTileThreads) key_backward_kernel(AttentionProblem<T> op) {
+__global__ void __launch_bounds__(kTileThreads, 1) key_backward_kernel(AttentionProblem<T> op) {
   if constexpr (is_for_this_card<kHalves>()) {
     key_backward_block<T, kD, kHalves>(op);
   } else {

@@ -84,7 +84,7 @@ __device__ __forceinline__ void query_backward_block(const AttentionProblem<T>& 
 }
 
 template <class T, int kD, bool kHalves>
-__global__ void __launch_bounds__(kTileThreads) query_backward_kernel(AttentionProblem<T> op) {
+__global__ void __launch_bounds__(kTileThreads, 1) query_backward_kernel(AttentionProblem<T> op) {
   if constexpr (is_for_this_card<kHalves>()) {
     query_backward_block<T, kD, kHalves>(op);
   } else {

@@ -125,7 +125,7 @@ __device__ __forceinline__ void forward_block(const AttentionProblem<T>& op) {
 }
 
 template <class T, int kD, bool kHalves>
-__global__ void __launch_bounds__(kTileThreads) forward_kernel(AttentionProblem<T> op) {
+__global__ void __launch_bounds__(kTileThreads, 1) forward_kernel(AttentionProblem<T> op) {
   if constexpr (is_for_this_card<kHalves>()) {
     forward_block<T, kD, kHalves>(op);
   } else {
