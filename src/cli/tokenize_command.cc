@@ -1,5 +1,6 @@
 // `snug tokenize`: text to GPT-2's ids and back.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
@@ -8,10 +9,11 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "console/output_filter.h"
 #include "data/token_file.h"
 #include "prepare/batch_reader.h"
-#include "prepare/byte_stream.h"
 #include "prepare/inputs.h"
+#include "prepare/raw_stream.h"
 #include "tokenizer/gpt2_tokenizer.h"
 
 namespace snug::cli {
@@ -48,12 +50,17 @@ class IdPrinter {
   std::string text_;
 };
 
+// Text is any bytes, those of a gzip file too.
+std::unique_ptr<prepare::ByteStream> open_as_it_is(const std::string& name) {
+  return std::make_unique<prepare::RawStream>(name);
+}
+
 void encode(const std::string& name, bool json, bool special) {
   prepare::BpeOptions options;  // the whole input, as one document
   options.inputs = prepare::expand_inputs({name});
   const Gpt2Tokenizer gpt2;
   tokenizer::Encoder encoder = gpt2.make_encoder();
-  prepare::BatchReader reader(options, {}, 0);
+  prepare::BatchReader reader(options, {}, 0, open_as_it_is);
   IdPrinter printer(json);
   std::vector<std::uint16_t> ids;
   while (const std::optional<prepare::TextBatch> batch = reader.next()) {
@@ -67,7 +74,8 @@ void encode(const std::string& name, bool json, bool special) {
 // Reads whole numbers with brackets, commas and white space between them, however they are grouped.
 class IdReader {
  public:
-  explicit IdReader(const std::string& name) : name_(name), stream_(prepare::open_stream(name)) {}
+  explicit IdReader(const std::string& name)
+      : name_(name), stream_(std::make_unique<prepare::RawStream>(name)) {}
 
   std::optional<std::int32_t> next() {
     int c = get();
@@ -117,17 +125,38 @@ class IdReader {
   std::int64_t position_ = 0;
 };
 
-void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+// Text to standard output: the very bytes, but on a terminal through the filter.
+class TextPrinter {
+ public:
+  ~TextPrinter() { flush(); }
+  void add(std::string_view text) {
+    text_ += text;
+    if (text_.size() > (1 << 16)) flush();
+  }
+
+ private:
+  void flush() {
+    if (is_terminal_) {
+      std::fwrite(text_.data(), 1, text_.size(), stdout);
+    } else {
+      console::put_unfiltered(stdout, text_);
+    }
+    text_.clear();
+  }
+  const bool is_terminal_ = ::isatty(STDOUT_FILENO) == 1;
+  std::string text_;
+};
 
 void decode_token_file(const std::string& name) {
   const Gpt2Vocabulary vocabulary;
   const data::TokenFile file(name, {Gpt2Vocabulary::kSize, 0});
+  TextPrinter printer;
   std::array<std::int32_t, 4096> ids;
   for (std::int64_t first = 0; first < file.token_count();) {
     const auto count = static_cast<std::size_t>(
         std::min<std::int64_t>(static_cast<std::int64_t>(ids.size()), file.token_count() - first));
     file.read(first, std::span(ids).first(count));
-    for (const std::int32_t id : std::span(ids).first(count)) put(vocabulary.bytes_of(id));
+    for (const std::int32_t id : std::span(ids).first(count)) printer.add(vocabulary.bytes_of(id));
     first += static_cast<std::int64_t>(count);
   }
 }
@@ -139,7 +168,9 @@ void decode(const std::string& name) {
   }
   const Gpt2Vocabulary vocabulary;
   IdReader reader(name);
-  while (const std::optional<std::int32_t> id = reader.next()) put(vocabulary.bytes_of(*id));
+  TextPrinter printer;
+  while (const std::optional<std::int32_t> id = reader.next())
+    printer.add(vocabulary.bytes_of(*id));
 }
 
 }  // namespace

@@ -13,8 +13,9 @@
 
 namespace snug::prepare {
 
-BatchReader::BatchReader(const BpeOptions& options, InputPosition start, std::int64_t first_number)
-    : options_(options), position_(start), number_(first_number) {}
+BatchReader::BatchReader(const BpeOptions& options, InputPosition start, std::int64_t first_number,
+                         OpenStream open)
+    : options_(options), open_(open), position_(start), number_(first_number) {}
 
 std::int64_t BatchReader::taken_bytes() const noexcept {
   return finished_bytes_ + (stream_ ? stream_->position() : 0);
@@ -23,15 +24,15 @@ std::int64_t BatchReader::taken_bytes() const noexcept {
 // False when there is no further file. Skips what an earlier run has done.
 bool BatchReader::open_file() {
   if (position_.file == static_cast<std::int64_t>(options_.inputs.size())) return false;
-  stream_ = open_stream(options_.inputs[static_cast<std::size_t>(position_.file)]);
+  const std::string& name = options_.inputs[static_cast<std::size_t>(position_.file)];
+  stream_ = open_(name);
   at_end_ = false;
   std::array<char, 1 << 16> skipped;
   for (std::int64_t left = position_.offset; left > 0;) {
     const auto part = static_cast<std::size_t>(std::min<std::int64_t>(left, skipped.size()));
     const std::size_t count = stream_->read({skipped.data(), part});
     if (count == 0) {
-      throw DataError(fmt::format("{} is shorter than it was when this was begun",
-                                  options_.inputs[static_cast<std::size_t>(position_.file)]));
+      throw DataError(fmt::format("{} is shorter than it was when this was begun", name));
     }
     left -= static_cast<std::int64_t>(count);
   }

@@ -18,8 +18,12 @@ class BatchReader {
   // A line, and a text without a single space, must be held whole.
   static constexpr std::size_t kMaxUnbrokenBytes = 16 << 20;
 
-  // Reads on from `start`, of batch `first_number`. `options` must outlive the reader.
-  BatchReader(const BpeOptions& options, InputPosition start, std::int64_t first_number);
+  using OpenStream = std::unique_ptr<ByteStream> (*)(const std::string& name);
+
+  // Reads on from `start`, of batch `first_number`. `options` must outlive the reader. Inputs are
+  // unpacked, unless `open` leaves them as they are.
+  BatchReader(const BpeOptions& options, InputPosition start, std::int64_t first_number,
+              OpenStream open = open_stream);
 
   // Nothing after the last one. Throws DataError, with file and line, for what cannot be cut, and
   // what ByteStream throws.
@@ -36,6 +40,7 @@ class BatchReader {
   [[noreturn]] void fail_unbroken() const;
 
   const BpeOptions& options_;
+  const OpenStream open_;
   std::unique_ptr<ByteStream> stream_;
   InputPosition position_;  // of the first byte of buffer_
   std::int64_t number_;
