@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/format.h"
 #include "fuzz_targets.h"
 
 namespace snug {
@@ -104,7 +105,23 @@ TEST(Corpus, Configs) { run_corpus(fuzz_config, "config", 200); }
 TEST(Corpus, Tokens) { run_corpus(fuzz_tokens, "tokens", 100); }
 TEST(Corpus, Packed) { run_corpus(fuzz_packed, "packed", 100); }
 TEST(Corpus, Documents) { run_corpus(fuzz_documents, "documents", 60); }
+TEST(Corpus, Lists) { run_corpus(fuzz_lists, "lists", 100); }
+TEST(Corpus, TokenFiles) { run_corpus(fuzz_token_file, "token_file", 100); }
 TEST(Corpus, Metrics) { run_corpus(fuzz_metrics, "metrics", 60); }
+
+// Written by the same PyTorch in both of its formats.
+TEST(Corpus, OldTorchFilesHoldTheSame) {
+  for (const std::string name : {"plain", "optimizer"}) {
+    const std::string folder = SNUG_CORPUS "/checkpoint/";
+    const formats::Source zipped = formats::open_checkpoint(folder + name);
+    const formats::Source old = formats::open_checkpoint(folder + "old_" + name);
+    EXPECT_EQ(old.tensors.size(), zipped.tensors.size());
+    EXPECT_EQ(old.has_optimizer, zipped.has_optimizer);
+    for (const auto& [tensor, stored] : zipped.tensors) {
+      EXPECT_EQ(formats::read_whole(old, tensor), formats::read_whole(zipped, tensor)) << tensor;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace snug

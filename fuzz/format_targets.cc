@@ -1,37 +1,20 @@
-// Checkpoints of other programs: a whole file, the pickle inside a ckpt.pt, a config.json. A file
-// lies in memory (memfd) under a name of /proc, so that the readers open it as they open any.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <fmt/format.h>
+// Checkpoints of other programs: a whole file, the pickle inside a ckpt.pt, a config.json; and the
+// small JSON files beside them.
+#include <algorithm>
 
 #include "base/error.h"
+#include "data/token_rows.h"
 #include "formats/format.h"
 #include "formats/huggingface/model_config.h"
+#include "formats/huggingface/tokenizer_files.h"
+#include "formats/huggingface/weight_files.h"
 #include "fuzz_targets.h"
+#include "memory_file.h"
 #include "pickle/reader.h"
+#include "prepare/journal.h"
 
 namespace snug {
 namespace {
-
-class MemoryFile {
- public:
-  explicit MemoryFile(std::string_view bytes) : descriptor_(::memfd_create("fuzz", MFD_CLOEXEC)) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-      if (written <= 0) throw std::runtime_error("no memory file");
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-  }
-  ~MemoryFile() { ::close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
-
- private:
-  int descriptor_;
-};
 
 // Walks all of it: what is returned may be recursed into.
 std::size_t walk(const pickle::PickleValue& value) {
@@ -80,6 +63,28 @@ void fuzz_model_config(std::string_view bytes) {
     const std::string again = formats::huggingface::make_model_config(config.sizes, -1);
     require(formats::huggingface::parse_model_config(again, "again").sizes == config.sizes,
             "config comes back");
+  } catch (const DataError&) {
+  }
+}
+
+void fuzz_lists(std::string_view bytes) {
+  const std::vector<std::string> characters = formats::huggingface::characters_in(bytes);
+  const std::string again = formats::huggingface::make_character_tokenizer(characters);
+  require(formats::huggingface::characters_in(again) == characters, "characters come back");
+  if (const auto done = prepare::parse_journal(bytes, "", 3)) {
+    require(done->position.file <= 3 && done->position.offset >= 0, "a place in the input");
+  }
+  try {
+    for (const std::string& shard : formats::huggingface::parse_shard_index(bytes, "index")) {
+      require(shard.find('/') == shard.npos, "a file of the same folder");
+    }
+  } catch (const DataError&) {
+  }
+  try {
+    const data::TokenRows rows = data::parse_token_rows(std::string(bytes), "rows");
+    require(std::ssize(rows.tokens) == rows.row_count * rows.length, "rows of one length");
+    require(rows.targets.size() == rows.tokens.size(), "a target for each token");
+    require(std::ranges::min(rows.tokens) >= 0 && std::ranges::min(rows.targets) >= -1, "ids");
   } catch (const DataError&) {
   }
 }

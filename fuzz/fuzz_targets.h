@@ -32,6 +32,9 @@ void fuzz_checkpoint(std::string_view bytes);
 void fuzz_torch_pickle(std::string_view bytes);
 // A Hugging Face config.json: read, written and read again.
 void fuzz_model_config(std::string_view bytes);
+// Small JSON, as each of: an index of shards, a tokenizer.json of characters, rows of tokens for
+// `eval`, a journal of `prepare`.
+void fuzz_lists(std::string_view bytes);
 // A meta.pkl: the pickle, its keys; what was taken from it is written and read back.
 void fuzz_pickle(std::string_view bytes);
 
@@ -50,6 +53,8 @@ void fuzz_tokens(std::string_view bytes);
 void fuzz_packed(std::string_view bytes);
 // A batch of `prepare`: the first byte says what its documents are, the rest is their text.
 void fuzz_documents(std::string_view bytes);
+// A token file of nanoGPT or llm.c.
+void fuzz_token_file(std::string_view bytes);
 // A metrics.jsonl, drawn.
 void fuzz_metrics(std::string_view bytes);
 

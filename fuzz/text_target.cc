@@ -1,15 +1,14 @@
-// What reads text and token ids: the tokenizer, packed streams, documents of a batch, a run's
-// metrics.
-#include <sys/mman.h>
-#include <unistd.h>
-
+// What reads text and token ids: the tokenizer, packed streams, documents of a batch, token files,
+// a run's metrics.
 #include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "data/token_file.h"
 #include "fuzz_targets.h"
+#include "memory_file.h"
 #include "metrics/run_history.h"
 #include "prepare/batch_encoder.h"
 #include "prepare/byte_stream.h"
@@ -35,22 +34,6 @@ Ids encoded(std::string_view text) {
   return ids;
 }
 
-// A file of the memory, since streams are opened by name.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::string_view bytes) : descriptor_(::memfd_create("fuzz", MFD_CLOEXEC)) {
-    require(::write(descriptor_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
-            "a file in memory");
-  }
-  ~MemoryFile() { ::close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  std::string name() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-
- private:
-  int descriptor_;
-};
-
 }  // namespace
 
 void fuzz_tokens(std::string_view bytes) {
@@ -70,7 +53,7 @@ void fuzz_packed(std::string_view bytes) {
   constexpr std::size_t kEnough = 4 << 20;  // a small file may stand for terabytes
   const MemoryFile file(bytes);
   try {
-    const auto stream = prepare::open_stream(file.name());
+    const auto stream = prepare::open_stream(file.path());
     std::array<char, 1 << 14> buffer;
     std::size_t total = 0;
     while (total < kEnough) {
@@ -108,6 +91,19 @@ void fuzz_documents(std::string_view bytes) {
     require(all.train == skipped.train && skipped.counts.bad_lines == 0, "nothing was bad");
   } catch (const DataError&) {
     require(skipped.counts.bad_lines > 0, "a bad line is counted");
+  }
+}
+
+void fuzz_token_file(std::string_view bytes) {
+  const MemoryFile memory(bytes);
+  try {
+    const data::TokenFile file(memory.path(), {50257, 4});
+    require(file.token_count() * 2 <= static_cast<std::int64_t>(bytes.size()),
+            "no more than is there");
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(file.token_count()));
+    file.read(0, ids);
+    require(std::ranges::max(ids) < 50257 && std::ranges::min(ids) >= 0, "ids of the vocabulary");
+  } catch (const DataError&) {
   }
 }
 

@@ -8,6 +8,7 @@
 #include "base/input_file.h"
 #include "cli/checkpoint_commands.h"
 #include "config/config.h"
+#include "data/token_rows.h"
 #include "device/choose.h"
 #include "formats/format.h"
 #include "gpt2/spec.h"
@@ -107,8 +108,8 @@ int eval_command(Arguments arguments) {
   rest.erase(name);
   const config::LoadedConfig config =
       config::load_config(config::Command::kSample, rest);  // device, threads, budget
-  const train::TokenRows rows =
-      train::parse_token_rows(read_whole_file(file, kMaxTokenFileBytes), file);
+  const data::TokenRows rows =
+      data::parse_token_rows(read_whole_file(file, kMaxTokenFileBytes), file);
   const formats::Source source = formats::open_checkpoint(train::locate_model(checkpoint));
   const std::unique_ptr<device::Device> device = device::device_to_run(config.values);
   const train::TokenLoss found =
@@ -118,8 +119,8 @@ int eval_command(Arguments arguments) {
         {"loss", found.mean}, {"rows", found.rows}, {"logits_last", found.logits}};
     fmt::print("{}\n", result.dump());
   } else {
-    fmt::print("loss {:.7f}\n{} tokens in {} rows of {}\n", found.mean,
-               with_thousands(std::ssize(rows.tokens)), rows.row_count, rows.length);
+    fmt::print("loss {:.7f}\n{} targets in {} rows of {} tokens\n", found.mean,
+               with_thousands(found.target_count), rows.row_count, rows.length);
   }
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "formats/float_bits.h"
 #include "gpt2/spec.h"
+#include "tokenizer/gpt2_vocabulary.h"
 
 namespace snug::formats {
 namespace {
@@ -120,6 +121,11 @@ void check_complete(const Source& source) {
     check_tensor(source, parameter.name + kFirstMoment, parameter.shape);
     check_tensor(source, parameter.name + kSecondMoment, parameter.shape);
   }
+}
+
+checkpoint::TokenizerRecord gpt2_by_size(std::int64_t vocab_size) {
+  if (vocab_size < tokenizer::Gpt2Vocabulary::kSize) return {};
+  return {checkpoint::kGpt2Tokenizer, {}};
 }
 
 std::string config_json_of(const config::GptSizes& sizes) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint_folder.h"
+#include "checkpoint/run_records.h"
 #include "config/gpt_sizes.h"
 #include "formats/stored_tensor.h"
 #include "model/model_spec.h"
@@ -23,7 +24,8 @@ struct Source {
   std::string name;         // the file or folder, for messages
   std::string_view format;  // see format.h
   config::GptSizes sizes;   // vocab_size: rows of the token embedding; block_size: positions
-  // Where the training stood; iteration 0 and an empty config for a file of weights only.
+  // Where the training stood, and the tokenizer; iteration 0 and the sizes as config for a file of
+  // weights only.
   checkpoint::TrainingState state;
   bool has_optimizer = false;        // both moments of every parameter
   std::vector<std::string> notices;  // what was left out or assumed, a line each
@@ -41,6 +43,10 @@ void check_complete(const Source& source);
 
 // Throws DataError for sizes that no model can have.
 void check_sizes(const config::GptSizes& sizes, const std::string& file);
+
+// The tokenizer of a file that does not name one: GPT-2's where the vocabulary has room for it, else
+// not known.
+checkpoint::TokenizerRecord gpt2_by_size(std::int64_t vocab_size);
 
 // The sizes as a saved config: what a file of weights only has for TrainingState::config_json.
 std::string config_json_of(const config::GptSizes& sizes);

@@ -20,6 +20,7 @@ class PickleMachine {
   PickleMachine(std::string_view bytes, const std::string& name, PickleDialect dialect)
       : bytes_(bytes), name_(name), dialect_(dialect) {}
   PickleDocument run();
+  std::size_t taken_bytes() const { return at_; }
 
  private:
   // Opcodes by family; false when `opcode` is of another.

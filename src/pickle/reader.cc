@@ -14,7 +14,15 @@ PickleDocument parse_pickle(std::string_view bytes, const std::string& name,
     throw DataError(fmt::format("{} is larger than the {} a pickle may have", name,
                                 format_bytes(PickleLimits::kFileBytes)));
   }
-  return PickleMachine(bytes, name, dialect).run();
+  return take_pickle(bytes, name, dialect);
+}
+
+PickleDocument take_pickle(std::string_view& bytes, const std::string& name,
+                           PickleDialect dialect) {
+  PickleMachine machine(bytes, name, dialect);
+  PickleDocument document = machine.run();
+  bytes.remove_prefix(machine.taken_bytes());
+  return document;
 }
 
 PickleDocument read_pickle(const std::filesystem::path& path) {

@@ -18,6 +18,9 @@ enum class PickleDialect { kPlain, kTorch };
 PickleDocument parse_pickle(std::string_view bytes, const std::string& name,
                             PickleDialect dialect = PickleDialect::kPlain);
 
+// The same of the pickle that `bytes` begin with, which is taken off them.
+PickleDocument take_pickle(std::string_view& bytes, const std::string& name, PickleDialect dialect);
+
 // The same for a file of at most PickleLimits::kFileBytes.
 PickleDocument read_pickle(const std::filesystem::path& path);
 

@@ -40,7 +40,11 @@ void PickleMachine::push_global(std::string_view module, std::string_view name) 
 void PickleMachine::make_storage() {
   const std::uint32_t id = pop();
   constexpr std::size_t kIdItems = 5;
-  const std::vector<std::uint32_t> items = nodes_[id].children;
+  std::vector<std::uint32_t> items = nodes_[id].children;
+  // Before PyTorch 1.6 a sixth one said which part of the storage was meant: None for all of it.
+  if (items.size() == kIdItems + 1 && nodes_[items.back()].kind == PickleKind::kNone) {
+    items.pop_back();
+  }
   const bool is_storage =
       nodes_[id].kind == PickleKind::kTuple && items.size() == kIdItems &&
       text_of(items[0]) == "storage" && nodes_[items[1]].kind == PickleKind::kGlobal &&

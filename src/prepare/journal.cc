@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kJournalName = "journal.json";
 constexpr std::int64_t kLimitBytes = 64 << 20;  // the settings name every input
+constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 53;
 
 }  // namespace
 
@@ -38,25 +39,37 @@ void remove_journal(const std::filesystem::path& folder) noexcept {
   std::filesystem::remove(folder / kJournalName, ignored);
 }
 
-std::optional<Done> read_journal(const std::filesystem::path& folder, const std::string& settings) {
-  if (!std::filesystem::exists(folder / kJournalName)) return std::nullopt;
-  const auto journal =
-      nlohmann::json::parse(read_whole_file(folder / kJournalName, kLimitBytes), nullptr, false);
-  try {
-    if (journal.at("settings") != settings) return std::nullopt;
-    Done done;
-    done.position = {journal.at("file"), journal.at("offset"), journal.at("line")};
-    done.batches = journal.at("batches");
-    done.train_tokens = journal.at("train_tokens");
-    done.val_tokens = journal.at("val_tokens");
-    done.counts.documents = journal.at("documents");
-    done.counts.characters = journal.at("characters");
-    done.counts.bad_lines = journal.at("bad_lines");
-    done.counts.first_bad_line = journal.at("first_bad_line");
-    return done;
-  } catch (const nlohmann::json::exception&) {
+std::optional<Done> parse_journal(std::string_view text, const std::string& settings,
+                                  std::int64_t input_count) {
+  const auto journal = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!journal.is_object() || journal.value("settings", nlohmann::json()) != settings) {
     return std::nullopt;
   }
+  bool whole = true;
+  const auto count = [&](const char* key) -> std::int64_t {
+    const nlohmann::json value = journal.value(key, nlohmann::json());
+    const bool usable = value.is_number_unsigned() && value.get<std::uint64_t>() <= kMaxCount;
+    whole = whole && usable;
+    return usable ? value.get<std::int64_t>() : 0;
+  };
+  Done done;
+  done.position = {count("file"), count("offset"), count("line")};
+  done.batches = count("batches");
+  done.train_tokens = count("train_tokens");
+  done.val_tokens = count("val_tokens");
+  done.counts.documents = count("documents");
+  done.counts.characters = count("characters");
+  done.counts.bad_lines = count("bad_lines");
+  const nlohmann::json first = journal.value("first_bad_line", nlohmann::json());
+  if (!whole || !first.is_string() || done.position.file > input_count) return std::nullopt;
+  done.counts.first_bad_line = first.get<std::string>();
+  return done;
+}
+
+std::optional<Done> read_journal(const std::filesystem::path& folder, const std::string& settings,
+                                 std::int64_t input_count) {
+  if (!std::filesystem::exists(folder / kJournalName)) return std::nullopt;
+  return parse_journal(read_whole_file(folder / kJournalName, kLimitBytes), settings, input_count);
 }
 
 }  // namespace snug::prepare

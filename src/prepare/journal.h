@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "prepare/batch_encoder.h"
 #include "prepare/text_batch.h"
@@ -26,6 +27,10 @@ void write_journal(const std::filesystem::path& folder, const std::string& setti
 void remove_journal(const std::filesystem::path& folder) noexcept;
 
 // Nothing where there is no journal, or one of other settings, or a damaged one.
-std::optional<Done> read_journal(const std::filesystem::path& folder, const std::string& settings);
+std::optional<Done> read_journal(const std::filesystem::path& folder, const std::string& settings,
+                                 std::int64_t input_count);
+// The same of a journal's text.
+std::optional<Done> parse_journal(std::string_view text, const std::string& settings,
+                                  std::int64_t input_count);
 
 }  // namespace snug::prepare

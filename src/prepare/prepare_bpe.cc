@@ -76,7 +76,8 @@ class Preparation {
     StagingFolder staging(options_.directory);
     const std::string settings = settings_text(options_);
     const std::optional<Done> earlier =
-        resumable() ? read_journal(staging.path(), settings) : std::nullopt;
+        resumable() ? read_journal(staging.path(), settings, std::ssize(options_.inputs))
+                    : std::nullopt;
     if (!earlier) staging.clear();
     if (options_.split == Split::kCharacters) count_batches();
     done_ = earlier.value_or(Done{});

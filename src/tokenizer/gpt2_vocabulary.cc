@@ -89,10 +89,7 @@ void Gpt2Vocabulary::add_merged_tokens() {
   for (int byte = 0; byte < 256; ++byte) {
     ids.emplace(std::string(1, static_cast<char>(byte)), byte_ids_[static_cast<std::size_t>(byte)]);
   }
-  std::string_view rest = kMerges.substr(kMerges.find('\n') + 1);
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  for (const std::string_view line : merges()) {
     const std::size_t space = line.find(' ');
     const std::string left = bytes_of_printable(line.substr(0, space));
     const std::string right = bytes_of_printable(line.substr(space + 1));
@@ -104,14 +101,27 @@ void Gpt2Vocabulary::add_merged_tokens() {
 }
 
 std::string Gpt2Vocabulary::printable(std::int32_t id) const {
-  if (id == kEndOfText) return std::string(kEndOfTextText);
+  return id == kEndOfText ? std::string(kEndOfTextText) : printable(bytes_of(id));
+}
+
+std::string Gpt2Vocabulary::printable(std::string_view bytes) {
   std::string text;
-  for (const char byte : bytes_of(id)) {
+  for (const char byte : bytes) {
     append_utf8(kAlphabet.character[static_cast<std::uint8_t>(byte)], text);
   }
   return text;
 }
 
 std::string_view Gpt2Vocabulary::merges_text() noexcept { return kMerges; }
+
+std::vector<std::string_view> Gpt2Vocabulary::merges() {
+  std::vector<std::string_view> lines;
+  lines.reserve(kSize);
+  for (std::string_view rest = kMerges.substr(kMerges.find('\n') + 1); !rest.empty();) {
+    lines.push_back(rest.substr(0, rest.find('\n')));
+    rest.remove_prefix(std::min(lines.back().size() + 1, rest.size()));
+  }
+  return lines;
+}
 
 }  // namespace snug::tokenizer

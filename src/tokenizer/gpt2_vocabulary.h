@@ -37,9 +37,12 @@ class Gpt2Vocabulary {
 
   // A token as GPT-2's own files write it, in printable characters: "Ġthe" for " the".
   std::string printable(std::int32_t id) const;
+  static std::string printable(std::string_view bytes);
 
   // The merge table as it was published: a line "#version: 0.2", then "Ġ t", one merge a line.
   static std::string_view merges_text() noexcept;
+  // Its merges, "Ġ t" first.
+  static std::vector<std::string_view> merges();
 
  private:
   void add_byte_tokens();

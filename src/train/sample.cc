@@ -14,16 +14,14 @@
 #include "checkpoint/checkpoint_store.h"
 #include "console/output_filter.h"
 #include "console/stop_signal.h"
-#include "data/char_tokenizer.h"
-#include "data/vocabulary.h"
 #include "device/choose.h"
 #include "formats/format.h"
 #include "gpt2/spec.h"
 #include "report/plan/refusal.h"
 #include "report/plan/words.h"
 #include "train/generate.h"
-#include "train/identity.h"
 #include "train/resume.h"
+#include "train/sample_tokenizer.h"
 #include "train/starting_model.h"
 
 namespace snug::train {
@@ -54,42 +52,13 @@ void print_text(const std::string& text) {
 // Not fmt::print, which throws: what cannot be said does not keep the model from writing.
 void print_message(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 
-// config.vocab_size is the model's. A model may know more tokens than the data set (a vocabulary
-// rounded up), never fewer.
-data::Meta dataset_characters(const config::Config& config) {
-  const std::string folder = data::dataset_folder(config);
-  std::optional<data::Meta> meta = data::read_meta(folder);
-  if (!meta || meta->itos.empty()) {
-    throw DataError(fmt::format(
-        "the model was trained on '{}', but {}/meta.pkl {}\n"
-        "the checkpoint holds no tokenizer either: name the data set's folder with --dataset",
-        config.dataset, folder, meta ? "has no characters" : "is not there"));
-  }
-  if (meta->vocab_size > config.vocab_size) {
-    throw DataError(fmt::format(
-        "{}/meta.pkl does not belong to the model in {}: it has too many characters\n"
-        "the model knows {}, the data set has {}\n"
-        "name the data set the model was trained on with --dataset, or prepare it again from the "
-        "same text",
-        folder, config.out_dir, config.vocab_size, meta->vocab_size));
-  }
-  return std::move(*meta);
-}
-
-// The checkpoint's own, unless a data set is asked for.
-data::Meta tokenizer_of(const config::LoadedConfig& config,
-                        const checkpoint::TokenizerRecord& saved) {
-  if (saved.kind == checkpoint::kCharTokenizer && !config.is_set("dataset")) return meta_of(saved);
-  return dataset_characters(config.values);
-}
-
 // Of "out/best/model.safetensors" the folder, which a store reads as one checkpoint.
 checkpoint::Path checkpoint_path(const std::string& out_dir) {
   const checkpoint::Path path = out_dir;
   return path.filename() == checkpoint::kModelFile ? path.parent_path() : path;
 }
 
-std::vector<std::int32_t> encode_prompt(const data::CharTokenizer& tokenizer,
+std::vector<std::int32_t> encode_prompt(const tokenizer::Tokenizer& tokenizer,
                                         const std::string& start) {
   std::vector<std::int32_t> tokens = tokenizer.encode(read_prompt(start));
   if (tokens.empty())
@@ -106,6 +75,7 @@ class SampledModel {
     config::Config& settings = config.values;
     if (starts_from_model(settings)) {
       foreign_ = take_starting_model(config);
+      tokenizer_ = foreign_->state.records.tokenizer;
       return;
     }
     std::string saved;
@@ -115,6 +85,7 @@ class SampledModel {
     } else if (formats::find_format("nanogpt")->is_one(settings.out_dir)) {
       foreign_ = formats::open_checkpoint(settings.out_dir);
       saved = foreign_->state.config_json;
+      tokenizer_ = foreign_->state.records.tokenizer;
     } else {
       throw DataError(
           fmt::format("nothing to sample from: {} holds no checkpoint\n"
@@ -146,8 +117,8 @@ int sample(config::LoadedConfig config) {
   device::require_runnable(settings);
   const SampledModel model(config);
   for (const std::string& notice : config.notices) print_message(notice);
-  const data::CharTokenizer tokenizer(tokenizer_of(config, model.tokenizer()));
-  const std::vector<std::int32_t> prompt = encode_prompt(tokenizer, settings.start);
+  const auto tokenizer = make_sample_tokenizer(config, model.tokenizer());
+  const std::vector<std::int32_t> prompt = encode_prompt(*tokenizer, settings.start);
 
   const std::unique_ptr<device::Device> device = device::device_to_run(settings);
   const auto run =
@@ -165,16 +136,16 @@ int sample(config::LoadedConfig config) {
                                     .top_k = settings.top_k,
                                     .top_p = settings.top_p,
                                     .max_new_tokens = settings.max_new_tokens,
-                                    .token_count = tokenizer.vocab_size()};
+                                    .token_count = tokenizer->vocab_size()};
   const console::StopSignal stop;
   const auto start = std::chrono::steady_clock::now();
   std::int64_t drawn = 0;
   for (std::int64_t i = 0; i < settings.num_samples && !stop.requested(); ++i) {
     std::vector<std::int32_t> tokens = prompt;
-    print_text(tokenizer.decode(prompt));
+    print_text(tokenizer->decode(prompt));
     const auto print = [&](std::int32_t token) {
       ++drawn;
-      print_text(tokenizer.decode({&token, 1}));
+      print_text(tokenizer->decode({&token, 1}));
       std::fflush(stdout);
       return !stop.requested();
     };

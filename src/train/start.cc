@@ -72,6 +72,8 @@ void identify(StartedRun& run, const data::Vocabulary& vocabulary, console::Cons
     require_same_tokenizer(saved.tokenizer, now.tokenizer, folder);
     for (const std::string& line : tell_changes(saved, now, folder)) console.line(line);
     if (now.tokenizer.kind.empty()) now.tokenizer = saved.tokenizer;
+  } else if (run.origin) {
+    require_same_tokenizer(run.origin->state.records.tokenizer, now.tokenizer, folder);
   }
   run.state.records = std::move(now);
 }
@@ -251,6 +253,13 @@ StartedRun start_training(config::LoadedConfig config, console::Console& console
   }
   if (!device::runs_on_card(settings)) device::settle_processor_dtype(run.config);
   for (const std::string& notice : run.config.notices) console.line(notice);
+  if (settings.wandb_log) {
+    console.line(
+        fmt::format("wandb_log: nothing is written for Weights & Biases; losses go to {}/{} "
+                    "and {}/{}, and docs/metrics.md says how to make a run of them that "
+                    "wandb sync takes",
+                    settings.out_dir, kMetricsFile, settings.out_dir, metrics::kEventFolder));
+  }
   say_device(settings, console);
 
   data::Vocabulary vocabulary = data::find_vocabulary(settings);

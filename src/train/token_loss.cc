@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 #include "base/error.h"
 #include "gpt2/spec.h"
@@ -14,63 +14,24 @@
 namespace snug::train {
 namespace {
 
-using Json = nlohmann::json;
-
-[[noreturn]] void fail(const std::string& file, const std::string& what) {
-  throw DataError(
-      fmt::format("{}: {}\nwanted: {{\"tokens\": [[1, 2, 3]], \"targets\": [[2, 3, 4]]}}, rows of "
-                  "one length, or "
-                  "tokens alone",
-                  file, what));
-}
-
-std::vector<std::int32_t> numbers(const Json& row, std::size_t number, const std::string& file) {
-  if (!row.is_array()) fail(file, fmt::format("row {} is not a list", number));
-  std::vector<std::int32_t> values;
-  for (const Json& value : row) {
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= (1U << 30)) {
-      fail(file, fmt::format("row {}, position {} is no token", number, values.size()));
-    }
-    values.push_back(value.get<std::int32_t>());
+// A token more than the model has positions, as a piece of a data set that gives tokens and
+// targets: the last one is a target only.
+data::TokenRows within(const data::TokenRows& rows, std::int64_t positions) {
+  if (rows.length != positions + 1) return rows;
+  data::TokenRows cut;
+  cut.row_count = rows.row_count;
+  cut.length = positions;
+  for (std::size_t i = 0; i < rows.tokens.size(); ++i) {
+    const bool is_last = static_cast<std::int64_t>(i + 1) % rows.length == 0;
+    if (is_last && rows.targets[i] != data::kNoTarget) return rows;
+    if (is_last) continue;
+    cut.tokens.push_back(rows.tokens[i]);
+    cut.targets.push_back(rows.targets[i]);
   }
-  return values;
+  return cut;
 }
 
-// All rows one after the other; every row has the length of the first.
-std::vector<std::int32_t> all_rows(const Json& list, std::int64_t& length,
-                                   const std::string& file) {
-  if (!list.is_array() || list.empty()) fail(file, "holds no rows of tokens");
-  const bool flat = list.front().is_number();
-  const std::size_t count = flat ? 1 : list.size();
-  std::vector<std::int32_t> all;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::vector<std::int32_t> row = numbers(flat ? list : list[i], i, file);
-    if (i == 0) length = std::ssize(row);
-    if (std::ssize(row) != length) {
-      fail(file, fmt::format("row {} has {} tokens, row 0 has {}", i, row.size(), length));
-    }
-    all.insert(all.end(), row.begin(), row.end());
-  }
-  if (length == 0) fail(file, "its rows are empty");
-  return all;
-}
-
-// Without targets: each token is the target of the one before it.
-TokenRows shifted(const std::vector<std::int32_t>& all, std::int64_t length,
-                  const std::string& file) {
-  if (length < 2) fail(file, "a row of one token has nothing to predict");
-  TokenRows rows;
-  rows.row_count = std::ssize(all) / length;
-  rows.length = length - 1;
-  for (std::int64_t i = 0; i < std::ssize(all); ++i) {
-    if ((i + 1) % length == 0) continue;
-    rows.tokens.push_back(all[static_cast<std::size_t>(i)]);
-    rows.targets.push_back(all[static_cast<std::size_t>(i + 1)]);
-  }
-  return rows;
-}
-
-void check_rows(const formats::Source& source, const TokenRows& rows) {
+void check_rows(const formats::Source& source, const data::TokenRows& rows) {
   const config::GptSizes& sizes = source.sizes;
   if (rows.length > sizes.block_size) {
     throw DataError(fmt::format("rows of {} tokens are too long: {} has {} positions", rows.length,
@@ -103,8 +64,8 @@ config::Config evaluation_config(const formats::Source& source, std::int64_t len
   return config;
 }
 
-void add_losses(const formats::Source& source, const TokenRows& rows, const device::Device& device,
-                report::Language language, TokenLoss& result) {
+void add_losses(const formats::Source& source, const data::TokenRows& rows,
+                const device::Device& device, report::Language language, TokenLoss& result) {
   const auto run = plan::plan_training(evaluation_config(source, rows.length),
                                        source.sizes.vocab_size, device.target());
   require_room(*run, device, language);
@@ -115,24 +76,35 @@ void add_losses(const formats::Source& source, const TokenRows& rows, const devi
   const program::Phase& phase = run->program.phase(program::PhaseKind::kEvaluate);
   const auto length = static_cast<std::size_t>(rows.length);
   std::vector<float> losses(length);
+  std::vector<std::int32_t> wanted(length);
+  double total = 0;
+  std::int64_t counted = 0;
   for (std::size_t row = 0; row < static_cast<std::size_t>(rows.row_count); ++row) {
     const auto tokens = std::span(rows.tokens).subspan(row * length, length);
     const auto targets = std::span(rows.targets).subspan(row * length, length);
+    std::ranges::replace_copy(targets, wanted.begin(), data::kNoTarget,
+                              0);  // its loss is not counted
     backend::write_elements<std::int32_t>(*executor, phase.host.tokens, 0, tokens);
-    backend::write_elements<std::int32_t>(*executor, phase.host.targets, 0, targets);
+    backend::write_elements<std::int32_t>(*executor, phase.host.targets, 0, wanted);
     backend::StepContext context;
     context.sequence_count = 1;
     executor->run(phase, context);
     backend::read_elements(*executor, phase.host.losses, 0, std::span(losses));
     double sum = 0;
-    for (const float loss : losses) sum += static_cast<double>(loss);
-    result.mean += sum / static_cast<double>(rows.row_count * rows.length);
-    result.rows.push_back(sum / static_cast<double>(rows.length));
+    for (std::size_t i = 0; i < length; ++i) {
+      if (targets[i] != data::kNoTarget) sum += static_cast<double>(losses[i]);
+    }
+    const std::int64_t in_row = std::ssize(targets) - std::ranges::count(targets, data::kNoTarget);
+    result.rows.push_back(sum / static_cast<double>(std::max<std::int64_t>(in_row, 1)));
+    total += sum;
+    counted += in_row;
   }
+  result.mean = total / static_cast<double>(std::max<std::int64_t>(counted, 1));
+  result.target_count = counted;
 }
 
-void add_logits(const formats::Source& source, const TokenRows& rows, const device::Device& device,
-                report::Language language, TokenLoss& result) {
+void add_logits(const formats::Source& source, const data::TokenRows& rows,
+                const device::Device& device, report::Language language, TokenLoss& result) {
   const auto run = plan::plan_sampling(gpt2::make_model_spec(source.sizes), rows.length,
                                        DType::kF32, device.target());
   require_room(*run, device, language);
@@ -149,26 +121,9 @@ void add_logits(const formats::Source& source, const TokenRows& rows, const devi
 
 }  // namespace
 
-TokenRows parse_token_rows(const std::string& text, const std::string& file) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) fail(file, "is not JSON");
-  const bool named = json.is_object();
-  if (named && !json.contains("tokens")) fail(file, "has no \"tokens\"");
-  TokenRows rows;
-  std::vector<std::int32_t> tokens = all_rows(named ? json.at("tokens") : json, rows.length, file);
-  if (!named || !json.contains("targets")) return shifted(tokens, rows.length, file);
-  rows.row_count = std::ssize(tokens) / rows.length;
-  std::int64_t target_length = 0;
-  rows.targets = all_rows(json.at("targets"), target_length, file);
-  rows.tokens = std::move(tokens);
-  if (rows.targets.size() != rows.tokens.size() || target_length != rows.length) {
-    fail(file, fmt::format("{} tokens have {} targets", rows.tokens.size(), rows.targets.size()));
-  }
-  return rows;
-}
-
-TokenLoss loss_of(const formats::Source& source, const TokenRows& rows,
+TokenLoss loss_of(const formats::Source& source, const data::TokenRows& given,
                   const device::Device& device, report::Language language, bool with_logits) {
+  const data::TokenRows rows = within(given, source.sizes.block_size);
   check_rows(source, rows);
   TokenLoss result;
   add_losses(source, rows, device, language, result);

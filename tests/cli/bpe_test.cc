@@ -14,6 +14,12 @@ TEST_F(CliTest, TokenizeGoesThereAndBack) {
   folder_.write("bytes", bytes);
   folder_.write("ids", run({"tokenize", "--json", "bytes"}).out);
   EXPECT_EQ(run({"tokenize", "--decode", "ids"}).out, bytes);
+  for (const char* packed :
+       {"\x1F\x8B\x08 abc", "PAR1S"}) {  // is text here, whatever it looks like
+    folder_.write("packed", packed);
+    folder_.write("ids", run({"tokenize", "packed"}).out);
+    EXPECT_EQ(run({"tokenize", "--decode", "ids"}).out, packed);
+  }
   folder_.write("special", "a<|endoftext|>");
   EXPECT_EQ(run({"tokenize", "--special", "special"}).out, "64 50256\n");
   folder_.write("empty", "");
@@ -45,7 +51,19 @@ TEST_F(CliTest, BpeDataIsPreparedDescribedAndTrainedOn) {
   EXPECT_EQ(json["splits"]["train"]["tokens"].get<std::size_t>() * 2,
             read("data/bpe/train.bin").size());
   EXPECT_EQ(json["splits"]["val"]["outside_vocabulary"], 0);
-  EXPECT_EQ(train({"--dataset=bpe", "--max_iters=1"}).exit_code, 0);
+  ASSERT_EQ(train({"--dataset=bpe", "--max_iters=1"}).exit_code, 0);
+  // The checkpoint knows its tokenizer, and so does what is made of it.
+  std::filesystem::remove_all(path("data"));
+  const Words few = {"--start=the cat<|endoftext|>", "--num_samples=1", "--max_new_tokens=3",
+                     "--device=cpu"};
+  const ProgramResult sampled = run(Words{"sample", "--out_dir=out"} + few);
+  EXPECT_EQ(sampled.exit_code, 0) << sampled.err;
+  EXPECT_EQ(sampled.out.rfind("the cat<|endoftext|>", 0), 0U) << sampled.out;
+  for (const char* copy : {"face", "nano.pt"}) {
+    ASSERT_EQ(run({"convert", "out", copy}).exit_code, 0);
+    EXPECT_EQ(run(Words{"sample", std::string("--init_from=./") + copy} + few).out, sampled.out);
+  }
+  EXPECT_TRUE(exists("face/tokenizer.json"));
 }
 
 TEST_F(CliTest, ShardsTrainLikeTheOneFile) {

@@ -35,6 +35,10 @@ TEST_F(ConvertTest, EveryFormatGivesTheSameLossAndNothingIsOverwritten) {
     EXPECT_EQ(loss_of(checkpoint), loss) << checkpoint;
   }
   EXPECT_EQ(model("own"), model("out"));
+  const Words few = {"--num_samples=1", "--max_new_tokens=9", "--device=cpu"};
+  const ProgramResult sampled = run(Words{"sample", "--init_from=./face"} + few);
+  EXPECT_EQ(sampled.out, run(Words{"sample", "--out_dir=out"} + few).out) << sampled.err;
+  expect_error(run(Words{"sample", "--init_from=./model.bin"} + few), 4, {"no tokenizer is known"});
   expect_error(run({"convert", "out", "face"}), 2,
                {"face exists already", "nothing is overwritten"});
   expect_error(run({"convert", "out", "a.onnx"}), 2, {"a.onnx", "--to="});

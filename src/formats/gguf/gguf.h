@@ -1,5 +1,5 @@
-// GGUF, llama.cpp's format, out: architecture gpt2 in version 3. No tokenizer goes into it yet.
-// Format: docs/formats.md.
+// GGUF, llama.cpp's format, out: architecture gpt2 in version 3, with the tokenizer
+// inside. Format: docs/formats.md.
 #pragma once
 
 #include "formats/format.h"

@@ -1,5 +1,5 @@
 // Hugging Face GPT-2 folders, in and out: config.json and model.safetensors (or shards of it, or a
-// pytorch_model.bin); the tokenizer's files are not written yet. Format: docs/formats.md.
+// pytorch_model.bin), and the tokenizer's files. Format: docs/formats.md.
 #pragma once
 
 #include <optional>

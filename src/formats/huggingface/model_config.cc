@@ -31,8 +31,10 @@ class Fields {
     if (!json_.is_object()) fail("is not a JSON object");
   }
 
-  std::int64_t size(const char* key) const {
-    const auto at = json_.find(key);
+  // By one of its two names.
+  std::int64_t size(const char* key, const char* general) const {
+    auto at = json_.find(key);
+    if (at == json_.end()) at = json_.find(general);
     if (at == json_.end()) fail(fmt::format("has no {}", key));
     if (!at->is_number_unsigned() || at->get<std::uint64_t>() > (1U << 30)) {
       fail(fmt::format("has a {} that is no whole number in reach", key));
@@ -75,8 +77,9 @@ class Fields {
 
 std::string gelu_of(const Fields& fields) {
   const std::string name = fields.text("activation_function", "gelu_new");
-  if (name == "gelu") return "erf";
-  const bool is_tanh = name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast";
+  if (name == "gelu" || name == "gelu_python") return "erf";
+  const bool is_tanh = name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast" ||
+                       name == "gelu_python_tanh";
   if (!is_tanh) {
     fields.fail(
         fmt::format("asks for activation_function {}; gelu (erf) and gelu_new (tanh) are "
@@ -111,11 +114,11 @@ ModelConfig parse_model_config(std::string_view text, const std::string& file) {
     fields.fail(fmt::format("is of model_type {}; gpt2 is read", checkpoint::printable(type)));
   }
   ModelConfig config;
-  config.sizes.n_layer = fields.size("n_layer");
-  config.sizes.n_head = fields.size("n_head");
-  config.sizes.n_embd = fields.size("n_embd");
-  config.sizes.block_size = fields.size("n_positions");
-  config.sizes.vocab_size = fields.size("vocab_size");
+  config.sizes.n_layer = fields.size("n_layer", "num_hidden_layers");
+  config.sizes.n_head = fields.size("n_head", "num_attention_heads");
+  config.sizes.n_embd = fields.size("n_embd", "hidden_size");
+  config.sizes.block_size = fields.size("n_positions", "max_position_embeddings");
+  config.sizes.vocab_size = fields.size("vocab_size", "n_vocab");
   config.sizes.gelu = gelu_of(fields);
   config.sizes.dropout = std::clamp(fields.number("resid_pdrop", 0.0), 0.0, 0.99);
   config.has_bias = fields.flag("snug_bias", true);

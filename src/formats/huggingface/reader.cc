@@ -9,6 +9,7 @@
 #include "base/input_file.h"
 #include "formats/huggingface/huggingface.h"
 #include "formats/huggingface/model_config.h"
+#include "formats/huggingface/tokenizer_files.h"
 #include "formats/huggingface/weight_files.h"
 #include "gpt2/spec.h"
 
@@ -140,6 +141,7 @@ Source open_huggingface(const checkpoint::Path& path) {
   require_tied(config, files, source);
   if (!config.has_bias) drop_zero_biases(source);
   source.state.config_json = config_json_of(source.sizes);
+  source.state.records.tokenizer = tokenizer_of(path, source.sizes.vocab_size);
   return source;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/error.h"
 #include "base/input_file.h"
@@ -25,13 +24,26 @@ std::optional<DType> float_type(std::string_view safetensors_dtype) {
   return std::nullopt;
 }
 
+// What wrappers put before a name, and what the first versions of transformers called the two
+// parameters of a LayerNorm.
+std::string plain_name(std::string_view name) {
+  for (const std::string_view wrapper : {"module.", "_orig_mod."}) {
+    if (name.starts_with(wrapper)) name.remove_prefix(wrapper.size());
+  }
+  std::string plain(name);
+  for (const auto& [old, now] : {std::pair{".gamma", ".weight"}, std::pair{".beta", ".bias"}}) {
+    if (plain.ends_with(old)) plain.replace(plain.rfind('.'), plain.npos, now);
+  }
+  return plain;
+}
+
 void add_safetensors(const checkpoint::Path& file, WeightFiles& files) {
   const checkpoint::SafetensorsReader reader(file);
   auto bytes = std::make_unique<FileBytes>(file);
   for (const checkpoint::SafetensorsEntry& entry : reader.entries()) {
     const std::optional<DType> dtype = float_type(entry.label.dtype);
     if (!dtype) continue;
-    files.tensors.insert_or_assign(entry.label.name,
+    files.tensors.insert_or_assign(plain_name(entry.label.name),
                                    StoredTensor{.bytes = bytes.get(),
                                                 .offset = reader.data_start() + entry.begin,
                                                 .dtype = *dtype,
@@ -49,32 +61,12 @@ void add_torch(const checkpoint::Path& path, WeightFiles& files) {
   }
   for (std::size_t i = 0; i < root.size(); ++i) {
     if (root.key(i).kind() != pickle::PickleKind::kString) continue;
-    const std::string name(root.key(i).text());
+    const std::string name = plain_name(root.key(i).text());
     // The causal mask of older versions, of bytes and four dimensions.
     if (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias")) continue;
     files.tensors.insert_or_assign(name, opened->tensor(root.value(i), name));
   }
   files.files.push_back(std::move(opened));
-}
-
-std::set<std::string> shards_of(const checkpoint::Path& index) {
-  const std::string name = index.string();
-  std::set<std::string> shards;
-  const Json json = Json::parse(read_whole_file(index, kMaxIndexBytes), nullptr, false);
-  const bool usable =
-      json.is_object() && json.contains("weight_map") && json.at("weight_map").is_object();
-  if (!usable) throw DataError(fmt::format("{} has no weight_map: it is damaged", name));
-  for (const auto& [tensor, file] : json.at("weight_map").items()) {
-    const std::string shard = file.is_string() ? file.get<std::string>() : "";
-    if (shard.empty() || checkpoint::Path(shard).filename() != shard) {
-      throw DataError(
-          fmt::format("{}: tensor {} lies in {}\nthe name of a file in the same folder "
-                      "was wanted",
-                      name, checkpoint::printable(tensor), checkpoint::printable(shard)));
-    }
-    shards.insert(shard);
-  }
-  return shards;
 }
 
 using AddFile = void (*)(const checkpoint::Path& file, WeightFiles& files);
@@ -87,11 +79,35 @@ bool add_files(const checkpoint::Path& folder, const std::string& file, AddFile 
   }
   const checkpoint::Path index = folder / (file + ".index.json");
   if (!fs::exists(index)) return false;
-  for (const std::string& shard : shards_of(index)) add(folder / shard, files);
+  const std::string text = read_whole_file(index, kMaxIndexBytes);
+  for (const std::string& shard : parse_shard_index(text, index.string())) {
+    add(folder / shard, files);
+  }
   return true;
 }
 
 }  // namespace
+
+std::set<std::string> parse_shard_index(std::string_view text, const std::string& name) {
+  std::set<std::string> shards;
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const bool usable =
+      json.is_object() && json.contains("weight_map") && json.at("weight_map").is_object();
+  if (!usable) throw DataError(fmt::format("{} has no weight_map: it is damaged", name));
+  for (const auto& [tensor, file] : json.at("weight_map").items()) {
+    const std::string shard = file.is_string() ? file.get<std::string>() : "";
+    const bool is_name = checkpoint::Path(shard).filename() == shard && shard != "." &&
+                         shard != ".." && shard.find('\0') == shard.npos;
+    if (shard.empty() || !is_name) {
+      throw DataError(
+          fmt::format("{}: tensor {} lies in {}\nthe name of a file in the same folder "
+                      "was wanted",
+                      name, checkpoint::printable(tensor), checkpoint::printable(shard)));
+    }
+    shards.insert(shard);
+  }
+  return shards;
+}
 
 WeightFiles open_weight_files(const checkpoint::Path& folder) {
   WeightFiles files;

@@ -4,7 +4,9 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checkpoint/file_system.h"
@@ -13,9 +15,14 @@
 namespace snug::formats::huggingface {
 
 struct WeightFiles {
-  std::map<std::string, StoredTensor> tensors;  // by the name in the file; floating-point ones only
+  // Floating-point ones only, by the name in the file: without a wrapper's prefix, and as weight and
+  // bias where an old file has gamma and beta.
+  std::map<std::string, StoredTensor> tensors;
   std::vector<std::unique_ptr<OpenFile>> files;
 };
+
+// The files that the index of a sharded model names: names within its folder. Throws DataError.
+std::set<std::string> parse_shard_index(std::string_view text, const std::string& name);
 
 // Throws DataError when there are no such files, or they are damaged.
 WeightFiles open_weight_files(const checkpoint::Path& folder);

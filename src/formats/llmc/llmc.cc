@@ -181,6 +181,7 @@ Source open_llmc(const checkpoint::Path& path) {
                     source.name, file->byte_count(), offset));
   }
   source.state.config_json = config_json_of(source.sizes);
+  source.state.records.tokenizer = gpt2_by_size(source.sizes.vocab_size);
   source.files.push_back(std::move(file));
   check_complete(source);
   return source;

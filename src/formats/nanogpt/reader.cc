@@ -14,7 +14,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kFile = "ckpt.pt";
-constexpr std::string_view kCompiled = "_orig_mod.";  // torch.compile puts it before every name
+// torch.compile and DistributedDataParallel put them before every name.
+constexpr std::string_view kWrappers[] = {"module.", "_orig_mod."};
 
 class NanoGptReader {
  public:
@@ -76,13 +77,16 @@ class NanoGptReader {
     if (const auto dropout = args.find("dropout"))
       sizes.dropout = file_.number(*dropout, "dropout");
     check_sizes(sizes, file_.name());
+    source_.state.records.tokenizer = gpt2_by_size(sizes.vocab_size);
   }
 
   void read_model(const pickle::PickleValue& model) {
     for (std::size_t i = 0; i < model.size(); ++i) {
       if (model.key(i).kind() != pickle::PickleKind::kString) continue;
       std::string_view name = model.key(i).text();
-      if (name.starts_with(kCompiled)) name.remove_prefix(kCompiled.size());
+      for (const std::string_view wrapper : kWrappers) {
+        if (name.starts_with(wrapper)) name.remove_prefix(wrapper.size());
+      }
       // Tied to wte; and the causal mask, which older versions of PyTorch had to keep.
       const bool unused = name == "lm_head.weight" || name.ends_with(".attn.bias");
       if (unused || model.value(i).kind() != pickle::PickleKind::kTensor) continue;
@@ -187,7 +191,7 @@ bool is_nanogpt(const checkpoint::Path& path) {
   if (std::filesystem::is_directory(path, ignored)) {
     return std::filesystem::is_regular_file(path / kFile, ignored);
   }
-  return std::filesystem::is_regular_file(path, ignored) && torch::is_zip(path);
+  return std::filesystem::is_regular_file(path, ignored) && torch::is_torch_file(path);
 }
 
 Source open_nanogpt(const checkpoint::Path& path) {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "checkpoint/tensor_label.h"
+#include "formats/torch/old_file.h"
 
 namespace snug::formats::torch {
 namespace {
@@ -61,8 +62,6 @@ bool is_row_major(const std::vector<std::int64_t>& size, const std::vector<std::
   return true;
 }
 
-}  // namespace
-
 bool is_zip(const std::filesystem::path& path) {
   const InputFile file(path);
   std::array<char, 4> start{};
@@ -70,14 +69,30 @@ bool is_zip(const std::filesystem::path& path) {
   return std::memcmp(start.data(), "PK\x03\x04", start.size()) == 0;
 }
 
-TorchFile::TorchFile(const std::filesystem::path& path) {
-  if (!is_zip(path)) {
-    throw DataError(
-        fmt::format("{} is not a file of torch.save since PyTorch 1.6\nopen and save it again with "
-                    "a newer one: "
-                    "torch.save(torch.load('in.pt', map_location='cpu'), 'out.pt')",
-                    path.string()));
+}  // namespace
+
+bool is_torch_file(const std::filesystem::path& path) {
+  return is_zip(path) || is_before_zip(path);
+}
+
+TorchFile::TorchFile(const std::filesystem::path& path) : name_(path.string()) {
+  if (is_zip(path)) {
+    open_archive(path);
+    return;
   }
+  if (!is_before_zip(path)) {
+    throw DataError(
+        fmt::format("{} is not a file of torch.save: it is cut off, damaged or something "
+                    "else",
+                    name_));
+  }
+  old_file_ = std::make_unique<FileBytes>(path);
+  OldContent content = read_old_content(*old_file_);
+  pickle_ = std::make_unique<pickle::PickleDocument>(std::move(content.document));
+  storages_ = std::move(content.storages);
+}
+
+void TorchFile::open_archive(const std::filesystem::path& path) {
   archive_ = std::make_unique<ZipArchive>(path);
   const ZipArchive::Entry* pickle = nullptr;
   for (const ZipArchive::Entry& entry : archive_->entries()) {
@@ -104,9 +119,9 @@ TorchFile::TorchFile(const std::filesystem::path& path) {
 const ByteSource& TorchFile::storage(const std::string& key, const std::string& called) {
   const auto known = storages_.find(key);
   if (known != storages_.end()) return *known->second;
-  const ZipArchive::Entry* entry = archive_->find(prefix_ + "data/" + key);
+  const ZipArchive::Entry* entry = archive_ ? archive_->find(prefix_ + "data/" + key) : nullptr;
   if (entry == nullptr) {
-    throw DataError(fmt::format("{}: the data of tensor {} is missing from the archive", name(),
+    throw DataError(fmt::format("{}: the data of tensor {} is missing from the file", name(),
                                 checkpoint::printable(called)));
   }
   return *storages_.emplace(key, std::make_unique<ZipBytes>(*archive_, *entry)).first->second;

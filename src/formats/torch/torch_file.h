@@ -8,14 +8,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "formats/byte_source.h"
 #include "formats/stored_tensor.h"
 #include "formats/torch/zip_archive.h"
 #include "pickle/reader.h"
 
 namespace snug::formats::torch {
 
-// True for a zip archive; older versions of torch wrote another format.
-bool is_zip(const std::filesystem::path& path);
+// By its first bytes: a zip archive, or what torch.save wrote before PyTorch 1.6.
+bool is_torch_file(const std::filesystem::path& path);
 
 class TorchFile : public OpenFile {
  public:
@@ -23,7 +24,7 @@ class TorchFile : public OpenFile {
   explicit TorchFile(const std::filesystem::path& path);
 
   pickle::PickleValue root() const { return pickle_->root(); }
-  const std::string& name() const { return archive_->name(); }
+  const std::string& name() const { return name_; }
 
   // A value of kind kTensor as it lies in the file, which must outlive it. Throws DataError, by
   // `called`, for a layout or type that is not read, or data outside its storage.
@@ -32,12 +33,15 @@ class TorchFile : public OpenFile {
   double number(const pickle::PickleValue& value, const std::string& called);
 
  private:
+  void open_archive(const std::filesystem::path& path);
   const ByteSource& storage(const std::string& key, const std::string& called);
 
-  std::unique_ptr<ZipArchive> archive_;  // by pointer, as entries refer to it
+  std::string name_;
+  std::unique_ptr<ZipArchive> archive_;  // by pointer, as entries refer to it; null: an old file
   std::string prefix_;                   // "ckpt/": the folder inside the archive
+  std::unique_ptr<FileBytes> old_file_;  // that the storages of an old file are parts of
   std::unique_ptr<pickle::PickleDocument> pickle_;
-  std::unordered_map<std::string, std::unique_ptr<ZipBytes>> storages_;
+  std::unordered_map<std::string, std::unique_ptr<ByteSource>> storages_;
 };
 
 }  // namespace snug::formats::torch
