@@ -1,6 +1,7 @@
 // The tokenizer that goes with a model: into Hugging Face's files and GGUF's, and back.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -57,6 +58,30 @@ TEST(TokenizerFiles, Gpt2sAreWrittenAndKnownAgain) {
   // Another tokenizer of the same size is not taken for GPT-2's.
   std::ofstream(folder.path("a/merges.txt")) << "#version: 0.2\na b\n";
   EXPECT_EQ(open_checkpoint(folder.path("a")).state.records.tokenizer, TokenizerRecord{});
+}
+
+// Masks of bytes among the weights, as older versions of transformers wrote them, and float64.
+TEST(WeightFiles, TensorsOfOtherTypes) {
+  const TemporaryFolder folder;
+  const Source source = random_source(true, false);
+  find_format("huggingface")->write(source, folder.path("a"), {});
+  const std::string file = folder.path("a/model.safetensors");
+  std::string bytes = content(file);
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  nlohmann::ordered_json header = nlohmann::ordered_json::parse(bytes.substr(8, length));
+  std::string data = bytes.substr(8 + length);
+  const std::size_t end = data.size();
+  header["h.0.attn.bias"] = {
+      {"dtype", "U8"}, {"shape", {1, 1, 2, 2}}, {"data_offsets", {end, end + 4}}};
+  header["h.1.attn.bias"] = {
+      {"dtype", "BOOL"}, {"shape", {4}}, {"data_offsets", {end + 4, end + 8}}};
+  header["other"] = {{"dtype", "F64"}, {"shape", {1}}, {"data_offsets", {end + 8, end + 16}}};
+  const std::string text = header.dump();
+  length = text.size();
+  std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(&length), sizeof length)
+      << text << data << std::string(16, '\1');
+  EXPECT_TRUE(same_weights(source, open_checkpoint(folder.path("a"))));
 }
 
 TEST(TokenizerFiles, OtherTokenizersAreNotCharacters) {

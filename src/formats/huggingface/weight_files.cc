@@ -17,8 +17,10 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxIndexBytes = 16 * kMiB;
 
+// None for masks and other tensors of whole numbers.
 std::optional<DType> float_type(std::string_view safetensors_dtype) {
-  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}) {
+  if (safetensors_dtype == "F64") return DType::kF64;  // is read, never written
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     if (checkpoint::safetensors_name(dtype) == safetensors_dtype) return dtype;
   }
   return std::nullopt;
