@@ -68,6 +68,9 @@ const fit::Card* card_of(const DoctorCase& c) {
 }
 
 std::int64_t card_bytes_of(const DoctorCase& c) {
+  if (c.diagnosis && c.diagnosis->trial && c.memory) {
+    return c.diagnosis->trial->given_bytes + c.memory->context_range.high_bytes;
+  }
   if (c.diagnosis && c.diagnosis->capacity_bytes) {
     return *c.diagnosis->capacity_bytes - c.diagnosis->others_bytes.value_or(0);
   }
@@ -78,6 +81,10 @@ std::int64_t card_bytes_of(const DoctorCase& c) {
 // The config follows: fixes and --write start from the run that failed.
 void take_run(DoctorCase& c, torch::TorchMemory memory) {
   c.config.values.compile = memory.run.compiled;
+  if (c.config.values.batch_size != memory.run.batch_size) {
+    c.config.values.batch_size = memory.run.batch_size;
+    c.config.values.eval_batch_size = memory.run.eval_batch_size;
+  }
   c.memory = std::move(memory);
 }
 
@@ -89,7 +96,7 @@ void model_run(DoctorCase& c, const CaseInputs& inputs) {
   c.vocab_size = inputs.vocabulary_of(c.config.values);
   torch::TorchRun run =
       diagnosis::torch_run_of(c.config.values, c.vocab_size, c.log ? &*c.log : nullptr);
-  if (c.card != nullptr) {  // as the plan of Snug has it: one limit for one card
+  if (c.card != nullptr && !run.ddp) {  // as the plan of Snug has it: one limit for one card
     const fit::ContextRange context = fit::cuda_context(*c.card);
     run.context = {context.low_bytes, context.high_bytes};
   }
@@ -105,6 +112,9 @@ void diagnose_failure(DoctorCase& c, const std::vector<diagnosis::Note>& of_sett
   auto& notes = c.diagnosis->notes;
   notes.insert(notes.begin(), of_settings.begin(), of_settings.end());
   if (found.matched) take_run(c, std::move(*found.matched));
+  if (!c.diagnosis->context_bytes) return;
+  const std::int64_t context = std::max<std::int64_t>(1, *c.diagnosis->context_bytes);
+  c.memory->run.context = c.memory->context_range = {context, context};
 }
 
 // Nothing has failed, or not yet: what the model says, with what the log shows of the run.
@@ -116,6 +126,18 @@ diagnosis::Diagnosis prediction_of(const DoctorCase& c,
   notes.insert(notes.end(), of_settings.begin(), of_settings.end());
   prediction.notes.insert(prediction.notes.begin(), notes.begin(), notes.end());
   return prediction;
+}
+
+void add_fixes(DoctorCase& c) {
+  const torch::TorchRun& run = c.memory->run;
+  c.fixes = fixes::torch_fixes(c.config, run, c.card_bytes, c.card,
+                               c.diagnosis ? &*c.diagnosis : nullptr);
+  if (!c.fixes->chosen) return;
+  fit::Fix& chosen = *c.fixes->chosen;
+  c.proof = fixes::prove(c.config, run, c.card_bytes, c.card, chosen);
+  // One figure for one config.
+  chosen.need.high_bytes =
+      std::max(chosen.need.high_bytes, c.proof->needed_bytes + c.memory->context_range.high_bytes);
 }
 
 }  // namespace
@@ -130,9 +152,11 @@ std::int64_t known_vocabulary(const config::Config& config) {
 DoctorCase examine(CaseInputs inputs) {
   DoctorCase c;
   c.log = std::move(inputs.log);
-  if (c.log && says_nothing(*c.log)) throw log::LogError(log::LogProblem::kSaysNothing, *c.log);
   c.config = config::read_config(config::Command::kPlan, inputs.config);
   const bool is_given = describes_run(inputs.config, c.config);
+  // With a config there is still its answer.
+  if (c.log && says_nothing(*c.log) && !is_given)
+    throw log::LogError(log::LogProblem::kSaysNothing, *c.log);
   diagnosis::LogSettingsTaken taken;
   if (c.log) taken = diagnosis::take_settings_from_log(*c.log, c.config);
   c.card = card_of(c);
@@ -148,10 +172,8 @@ DoctorCase examine(CaseInputs inputs) {
   if (has_failed) diagnose_failure(c, taken.notes);
   if (!has_failed && c.memory && (c.log || c.card)) c.prediction = prediction_of(c, taken.notes);
   c.card_bytes = card_bytes_of(c);
-  if (c.memory && inputs.depth >= CaseDepth::kFixes) {
-    c.fixes = fixes::torch_fixes(c.config, c.memory->run, c.card_bytes, c.card,
-                                 c.diagnosis ? &*c.diagnosis : nullptr);
-  }
+  if (c.memory) c.need = fixes::torch_need(*c.memory, c.card_bytes);
+  if (c.memory && inputs.depth >= CaseDepth::kFixes) add_fixes(c);
   return c;
 }
 

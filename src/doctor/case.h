@@ -51,7 +51,9 @@ struct DoctorCase {
       prediction;  // without a failure: on a named card, or beside a log
   // What the card can give to one process, context included; 0: unknown.
   std::int64_t card_bytes = 0;
+  ByteRange need;  // of that card, context included; both 0: no config
   std::optional<fit::Fixes> fixes;
+  std::optional<fixes::TorchProof> proof;  // of what is recommended
 };
 
 // Throws LogError for a log that says nothing, or shows no failure where there is no config either;

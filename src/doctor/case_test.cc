@@ -47,7 +47,8 @@ TEST(DoctorCase, AllIsOfTheRunThatGoesWithTheMessage) {
   EXPECT_TRUE(c.memory->run.compiled);
   EXPECT_TRUE(c.config.values.compile);
   EXPECT_EQ(c.diagnosis->worst_peak_bytes, c.memory->worst().allocated_bytes);
-  EXPECT_EQ(c.card_bytes, *c.diagnosis->capacity_bytes - *c.diagnosis->others_bytes);
+  ASSERT_TRUE(c.diagnosis->trial);
+  EXPECT_EQ(c.card_bytes, c.diagnosis->trial->given_bytes + c.memory->context_range.high_bytes);
   EXPECT_FALSE(c.fixes);
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/bytes.h"
 #include "doctor/diagnosis/guesses.h"
 #include "doctor/diagnosis/match.h"
 
@@ -143,6 +144,27 @@ void add_frame_candidate(const FailureEvidence& evidence, std::vector<Candidate>
   candidates.insert(candidates.begin(), std::move(candidate));
 }
 
+// "20.00 MiB" stands for 1 to 10 MiB: a product asks for cuBLAS's workspace, 8 MiB and a little.
+void add_workspace_candidate(const FailureEvidence& evidence, std::vector<Candidate>& candidates) {
+  constexpr std::int64_t kWorkspaceBytes = 8519680, kLargeSegmentBytes = 20 * kMiB;
+  const TensorHint hint = evidence.moment.hint;
+  const bool is_of_product = hint == TensorHint::kNone || hint == TensorHint::kMlp ||
+                             hint == TensorHint::kAttention || hint == TensorHint::kLogits;
+  if (evidence.request->high_bytes != kLargeSegmentBytes || !is_of_product ||
+      !evidence.moment.tells())
+    return;
+  if (!evidence.request->covers(kWorkspaceBytes)) return;
+  Candidate candidate;
+  candidate.tensor = candidate.label = "cuBLAS workspace";
+  candidate.shape = {kWorkspaceBytes};
+  candidate.dtype = "uint8";
+  candidate.bytes = kWorkspaceBytes;
+  candidate.phase = evidence.moment.only_phase();
+  candidate.evidence = Evidence::kSizeOnly;
+  candidate.confidence = 0.3;
+  candidates.push_back(std::move(candidate));
+}
+
 // What the size and the traceback tell. A config that has no tensor of this size is another run's,
 // or the number is of something else.
 std::vector<Candidate> guess_candidates(const FailureEvidence& evidence, bool has_config) {
@@ -156,6 +178,7 @@ std::vector<Candidate> guess_candidates(const FailureEvidence& evidence, bool ha
     return candidate.evidence == Evidence::kSizeAndFrame;
   });
   if (is_weak && !has_frame) add_frame_candidate(evidence, found);
+  add_workspace_candidate(evidence, found);
   return found;
 }
 

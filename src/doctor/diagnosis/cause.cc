@@ -57,24 +57,48 @@ CauseVerdict free_beyond_request(const log::LogEvent& event) {
 }
 
 // All cached blocks that are whole were given back before the message: what is still reserved and
-// unused is stuck beside tensors.
-CauseVerdict fragmentation(const log::LogEvent& event, const CardAccount& account,
+// unused is stuck beside tensors. It is the cause where it would have served the request with
+// something left over, is a real share of what PyTorch holds, and the card was not full without it.
+CauseVerdict fragmentation(const log::LogEvent& event, const CardAccount& account, TensorHint hint,
                            const torch::TorchMemory* memory) {
-  if (!account.unallocated || !event.request) return {};
+  constexpr double kServes = 1.2, kShare = 0.15, kFull = 0.935;
+  constexpr double kServesEasily = 2.5, kSmallShare = 0.04, kNearlyFull = 0.965;
+  if (!account.unallocated || !event.request || event.has_expandable_segments) return {};
   // Windows lends the host's memory: more is in use than the card has.
   if (account.capacity && account.allocated > account.capacity) return {};
-  // Pieces never add up to the last byte: a little more than the request proves nothing.
-  if (*account.unallocated < log::middle(*event.request) / 4 * 5) return {};
+  const std::int64_t request = log::middle(*event.request);
+  const double serves = ratio(*account.unallocated, request);
   const double share = ratio(*account.unallocated, account.own_bytes());
-  // Where the run needs more than the card in any arrangement, a little of it does not matter.
-  if (memory != nullptr && share < 0.1 && !fits_alone(*memory, available_bytes(account))) return {};
-  return {Cause::kFragmentation, share >= 0.2 ? 0.9 : share >= 0.03 ? 0.75 : 0.55};
+  const std::int64_t given = account.own_bytes() + account.free.value_or(0);
+  const double full = ratio(account.allocated.value_or(0) + request, given);
+  const bool is_much = serves >= kServes && share >= kShare && full <= kFull;
+  const bool is_enough = serves >= kServesEasily && share >= kSmallShare && full <= kNearlyFull;
+  // States of a size that fills the card leave such a share by themselves.
+  const bool is_of_states = hint == TensorHint::kOptimizer || hint == TensorHint::kWeights;
+  if (!is_much && (!is_enough || is_of_states)) return {};
+  if (memory != nullptr && !fits_alone(*memory, available_bytes(account))) return {};
+  return {Cause::kFragmentation, share >= 0.2 ? 0.85 : 0.7};
 }
 
 CauseVerdict capacity(const CardAccount& account, const torch::TorchMemory* memory) {
   if (!account.capacity || !account.allocated) return {Cause::kCapacity, 0.75};
   const bool is_proved = memory != nullptr && !fits_alone(*memory, available_bytes(account));
   return {Cause::kCapacity, is_proved ? 0.97 : 0.9};
+}
+
+// In the order of the changes that one would try: alone on the card, a smaller model, other
+// settings of the allocator.
+CauseVerdict verdict_of_trial(const FailureEvidence& evidence, const torch::TorchMemory& memory,
+                              const CardTrial& trial) {
+  const double confidence = trial.reproduces ? 0.97 : 0.9;
+  const bool has_others = evidence.account.others.value_or(0) > 0;
+  if (has_others && trial.survives_alone) {
+    const bool is_most = *evidence.account.others > evidence.account.own_bytes();
+    return {Cause::kCoTenant, evidence.account.is_estimate && !is_most ? 0.6 : confidence};
+  }
+  if (states_exceed(memory, trial.alone_bytes)) return {Cause::kStatesExceedCard, confidence};
+  if (trial.survives_expandable) return {Cause::kFragmentation, confidence};
+  return {Cause::kCapacity, confidence};
 }
 
 }  // namespace
@@ -112,9 +136,13 @@ CauseVerdict verdict_of_kind(const log::LogEvent& event) {
   return {Cause::kCapacity, 0.7};
 }
 
-CauseVerdict verdict_of_card(const FailureEvidence& evidence, const torch::TorchMemory* memory) {
+CauseVerdict verdict_of_card(const FailureEvidence& evidence, const torch::TorchMemory* memory,
+                             const CardTrial* trial) {
   const log::LogEvent& event = evidence.event;
   const CardAccount& account = evidence.account;
+  if (trial != nullptr && trial->fails && free_beyond_request(event).confidence == 0) {
+    return verdict_of_trial(evidence, *memory, *trial);
+  }
   if (const CauseVerdict verdict = co_tenancy(event, account, memory); verdict.confidence > 0) {
     return verdict;
   }
@@ -124,7 +152,8 @@ CauseVerdict verdict_of_card(const FailureEvidence& evidence, const torch::Torch
   if (memory != nullptr && states_exceed(*memory, available_bytes(account))) {
     return {Cause::kStatesExceedCard, 0.97};
   }
-  if (const CauseVerdict verdict = fragmentation(event, account, memory); verdict.confidence > 0) {
+  if (const CauseVerdict verdict = fragmentation(event, account, evidence.moment.hint, memory);
+      verdict.confidence > 0) {
     return verdict;
   }
   return capacity(account, memory);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "doctor/diagnosis/card_trial.h"
 #include "doctor/diagnosis/diagnosis.h"
 #include "doctor/diagnosis/evidence.h"
 
@@ -16,9 +17,11 @@ struct CauseVerdict {
 // The verdict on what is not the card's memory, or has no numbers; kCapacity where numbers decide.
 CauseVerdict verdict_of_kind(const log::LogEvent& event);
 
-// The verdict on a full card: another process, free beyond the request, states alone,
-// fragmentation, capacity. `memory` may be null.
-CauseVerdict verdict_of_card(const FailureEvidence& evidence, const torch::TorchMemory* memory);
+// The verdict on a full card: free beyond the request, another process, states alone,
+// fragmentation, capacity. Where the modelled run was tried on the card and failed there too, what
+// was tried decides; else the figures of the message. `memory` and `trial` may be null.
+CauseVerdict verdict_of_card(const FailureEvidence& evidence, const torch::TorchMemory* memory,
+                             const CardTrial* trial);
 
 // Before anything is run.
 CauseVerdict verdict_of_prediction(const torch::TorchMemory& memory, const fit::Card& card);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "doctor/diagnosis/advice.h"
 #include "doctor/diagnosis/candidate_search.h"
 #include "doctor/diagnosis/cause.h"
 #include "doctor/diagnosis/evidence.h"
@@ -25,9 +26,22 @@ std::int64_t request_bytes_of(const log::LogEvent& event,
   return event.shape && !candidates.empty() ? candidates.front().bytes : 0;
 }
 
-CauseVerdict verdict_of(const FailureEvidence& evidence, const torch::TorchMemory* memory) {
-  const CauseVerdict verdict = verdict_of_kind(evidence.event);
-  return verdict.cause == Cause::kCapacity ? verdict_of_card(evidence, memory) : verdict;
+// The tensor at which the modelled run fails as the message says is the one.
+void put_first(const CardTrial& trial, std::vector<Candidate>& candidates) {
+  if (!trial.reproduces || !trial.failed) return;
+  // Nothing is surer than a printed shape.
+  if (!candidates.empty() && candidates[0].evidence == Evidence::kShapeInLog) return;
+  constexpr double kConfidence = 0.97;
+  const auto is_same = [&](const Candidate& c) {
+    return c.tensor == trial.failed->tensor ||
+           (c.label == trial.failed->label && c.phase == trial.failed->phase);
+  };
+  Candidate first = *trial.failed;
+  first.evidence = Evidence::kSizeAndAllocated;
+  first.confidence = kConfidence;
+  std::erase_if(candidates, is_same);
+  for (Candidate& other : candidates) other.confidence *= 1 - kConfidence;
+  candidates.insert(candidates.begin(), std::move(first));
 }
 
 // The traceback decides; else the match, if candidates of one phase outweigh all others.
@@ -49,6 +63,25 @@ std::optional<torch::TorchPhase> phase_of(const LogMoment& moment,
   return same >= 0.6 * all ? candidates[0].phase : phase;
 }
 
+AllocatorAdvice advice_of(const FailureEvidence& evidence) {
+  const log::LogEvent& event = evidence.event;
+  const torch::TorchAllocatorSettings settings = allocator_settings_of(evidence.log, event);
+  const bool is_other =
+      event.wording == log::LogWording::kMallocAsync || event.wording == log::LogWording::kMps;
+  if (is_other || settings.expandable_segments || evidence.account.is_windows) {
+    return AllocatorAdvice::kNone;
+  }
+  switch (event.wording) {
+    case log::LogWording::kCached:  // before 1.10 there was no setting
+      return AllocatorAdvice::kNone;
+    case log::LogWording::kReserved:
+    case log::LogWording::kParenthesised:
+      return settings.max_split_bytes > 0 ? AllocatorAdvice::kNone : AllocatorAdvice::kMaxSplit;
+    default:
+      return AllocatorAdvice::kExpandable;
+  }
+}
+
 void fill_account(const CardAccount& account, Diagnosis& result) {
   result.capacity_bytes = account.capacity;
   result.allocated_bytes = account.allocated;
@@ -57,6 +90,7 @@ void fill_account(const CardAccount& account, Diagnosis& result) {
   result.context_bytes = account.context;
   result.others_bytes = account.others;
   result.other_processes = account.other_processes;
+  result.others_are_estimated = account.is_estimate;
   result.alone_on_card = account.alone;
 }
 
@@ -67,6 +101,9 @@ Note matched_note(const torch::TorchRun& run, const torch::TorchRun& given) {
   std::vector<std::string> settings;
   if (run.compiled != given.compiled) {
     settings.push_back(fmt::format("compile = {}", truth(run.compiled)));
+  }
+  if (run.batch_size != given.batch_size) {
+    settings.push_back(fmt::format("batch_size = {}", run.batch_size));
   }
   if (run.flash != given.flash) settings.push_back(fmt::format("flash = {}", truth(run.flash)));
   if (run.version != given.version) {
@@ -80,6 +117,27 @@ Note llm_c_note(const torch::TorchMemory* memory) {
   if (memory == nullptr) return {NoteId::kLlmCNoSizes, {format_bytes(kLlmCStatesBytes), ""}};
   return {NoteId::kLlmCNoSizes,
           {format_bytes(states_bytes(*memory)), format_bytes(memory->worst().allocated_bytes)}};
+}
+
+// What trying the run on the card has shown.
+void add_trial_notes(const Diagnosis& diagnosis, const torch::TorchMemory& memory,
+                     std::vector<Note>& notes) {
+  if (!diagnosis.trial) return;
+  const CardTrial& trial = *diagnosis.trial;
+  const std::int64_t worst = memory.worst().allocated_bytes;
+  if (!trial.fails && diagnosis.allocated_bytes.value_or(0) > worst + worst / 50) {
+    notes.push_back({NoteId::kConfigDoesNotExplain,
+                     {format_bytes(*diagnosis.allocated_bytes), format_bytes(worst)}});
+  }
+  if (diagnosis.cause == Cause::kCoTenant && trial.fails && trial.survives_alone) {
+    notes.push_back({NoteId::kSurvivesAlone,
+                     {format_bytes(trial.needed_bytes), format_bytes(trial.alone_bytes)}});
+  }
+  if (diagnosis.cause == Cause::kFragmentation && trial.survives_expandable) {
+    notes.push_back({NoteId::kSurvivesExpandable,
+                     {format_bytes(trial.needed_expandable_bytes), format_bytes(trial.given_bytes),
+                      format_bytes(trial.needed_bytes)}});
+  }
 }
 
 // On what the conclusions rest.
@@ -108,10 +166,15 @@ void add_notes(const FailureEvidence& evidence, const FoundCandidates& found,
   if (evidence.event.kind == log::LogEventKind::kLlmC) notes.push_back(llm_c_note(memory));
   add_conclusion_notes(evidence, found, given, result);
   if (memory != nullptr) {
+    add_trial_notes(result, *memory, notes);
     add_model_notes(&evidence.log, *memory, available_bytes(evidence.account), result);
   }
   add_warning_notes(&evidence.log, memory, card, notes);
-  if (memory != nullptr) add_myths(*memory, result);
+  if (memory != nullptr) {
+    add_myths(*memory, result);
+  } else {
+    add_advice(evidence, result);
+  }
 }
 
 }  // namespace
@@ -140,12 +203,18 @@ LogDiagnosis diagnose(const log::LogSummary& log, const torch::TorchMemory* give
   Diagnosis result;
   result.event = *event;
   result.candidates = std::move(found.candidates);
+  CauseVerdict verdict = verdict_of_kind(*event);
+  if (verdict.cause == Cause::kCapacity) {
+    if (memory != nullptr) result.trial = try_on_card(evidence, *memory);
+    if (result.trial) put_first(*result.trial, result.candidates);
+    verdict = verdict_of_card(evidence, memory, result.trial ? &*result.trial : nullptr);
+  }
   result.request_bytes = request_bytes_of(*event, result.candidates);
-  const CauseVerdict verdict = verdict_of(evidence, memory);
   result.cause = verdict.cause;
   result.cause_confidence = verdict.confidence;
   result.phase = phase_of(evidence.moment, result.candidates, memory != nullptr);
   fill_account(evidence.account, result);
+  result.allocator_advice = advice_of(evidence);
   if (memory != nullptr) result.worst_peak_bytes = memory->worst().allocated_bytes;
   add_notes(evidence, found, given, card, result);
   return {std::move(result), std::move(found.matched)};

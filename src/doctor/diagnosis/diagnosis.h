@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "doctor/diagnosis/candidate.h"
+#include "doctor/diagnosis/card_trial.h"
 #include "doctor/diagnosis/notes.h"
 #include "doctor/log/summary.h"
 #include "doctor/torch/memory.h"
@@ -29,6 +30,13 @@ enum class Cause : std::uint8_t {
 };
 std::string_view name_of(Cause cause) noexcept;  // "states_exceed_card", as in JSON
 
+// The setting of PyTorch's allocator that keeps memory from falling into pieces.
+enum class AllocatorAdvice : std::uint8_t {
+  kExpandable,  // expandable_segments:True, from 2.1 on, not on Windows
+  kMaxSplit,    // max_split_size_mb, before 2.1: the other setting would end the run
+  kNone,        // Windows, another allocator, or it is on already
+};
+
 struct Diagnosis {
   Cause cause = Cause::kUnknown;
   double cause_confidence = 0;
@@ -42,10 +50,14 @@ struct Diagnosis {
   std::optional<std::int64_t> context_bytes;  // of this process beside PyTorch
   std::optional<std::int64_t> others_bytes;   // of other processes
   std::vector<log::LogProcess> other_processes;
-  bool alone_on_card = false;  // the message proves that nobody else was there
+  bool others_are_estimated = false;  // they rest on a typical context
+  bool alone_on_card = false;         // the message proves that nobody else was there
 
+  // The modelled run on the card of the message; nothing: no config, or no figures to try it with.
+  std::optional<CardTrial> trial;
   // Would the run train if this one allocation had passed? The worst later peak; 0: no config.
   std::int64_t worst_peak_bytes = 0;
+  AllocatorAdvice allocator_advice = AllocatorAdvice::kExpandable;
   std::vector<Note> notes;  // what else is to be said, in order
 };
 

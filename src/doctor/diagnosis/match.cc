@@ -134,6 +134,24 @@ std::vector<std::pair<torch::TorchRun, double>> plausible_runs(const torch::Torc
   return runs;
 }
 
+// Batches with which a tensor as wide as the vocabulary has the size of the request, where the
+// given run has no tensor of that size at about what was allocated.
+std::vector<torch::TorchRun> other_batches(const FailureEvidence& evidence,
+                                           const torch::TorchRun& given) {
+  constexpr std::int64_t kMaxBatch = 1024;
+  std::vector<torch::TorchRun> runs;
+  for (const std::int64_t element_bytes : {std::int64_t{4}, std::int64_t{2}}) {
+    const std::int64_t row = given.block_size * given.vocab_size * element_bytes;
+    const std::int64_t batch = evidence.request->high_bytes / row;
+    if (batch < 1 || batch > kMaxBatch || batch == given.batch_size) continue;
+    if (!evidence.request->covers(batch * row)) continue;
+    torch::TorchRun run = given;
+    run.batch_size = run.eval_batch_size = batch;
+    runs.push_back(run);
+  }
+  return runs;
+}
+
 // Rows that are not negligible have one shape and type: only its role is open.
 bool agree_in_shape(const Trial& trial) {
   const auto& tensors = trial.memory->tensors;
@@ -170,19 +188,6 @@ std::vector<std::int64_t> allocated_shape(const torch::TorchTensor& tensor) {
   return {shape[0] * shape[1], shape[2]};
 }
 
-Candidate candidate_of(const torch::TorchMemory& memory, const torch::TorchTensor& tensor) {
-  Candidate candidate;
-  candidate.tensor = torch::torch_tensor_name(memory, tensor);
-  candidate.label = tensor.what;
-  candidate.owner = torch::torch_tensor_owner(memory, tensor);
-  candidate.op = tensor.op;
-  candidate.shape = allocated_shape(tensor);
-  candidate.dtype = torch::name_of(tensor.dtype);
-  candidate.bytes = tensor.bytes;
-  candidate.phase = tensor.phase;
-  return candidate;
-}
-
 std::vector<Candidate> candidates_of(const FailureEvidence& evidence, const Trial& trial) {
   constexpr double kNegligible = 0.01;
   std::vector<Candidate> result;
@@ -204,6 +209,19 @@ std::vector<Candidate> candidates_of(const FailureEvidence& evidence, const Tria
 
 }  // namespace
 
+Candidate candidate_of(const torch::TorchMemory& memory, const torch::TorchTensor& tensor) {
+  Candidate candidate;
+  candidate.tensor = torch::torch_tensor_name(memory, tensor);
+  candidate.label = tensor.what;
+  candidate.owner = torch::torch_tensor_owner(memory, tensor);
+  candidate.op = tensor.op;
+  candidate.shape = allocated_shape(tensor);
+  candidate.dtype = torch::name_of(tensor.dtype);
+  candidate.bytes = tensor.bytes;
+  candidate.phase = tensor.phase;
+  return candidate;
+}
+
 TensorMatch match_tensors(const FailureEvidence& evidence, const torch::TorchMemory& memory) {
   std::optional<torch::TorchMemory> best_memory;
   Trial best{&memory, 1, {}};
@@ -218,6 +236,19 @@ TensorMatch match_tensors(const FailureEvidence& evidence, const torch::TorchMem
     best_memory = std::move(other);
     best = std::move(trial);
     best.memory = &*best_memory;
+  }
+  constexpr double kFar = 0.05, kOtherBatch = 0.3;
+  if (best.rows.empty() || best.rows.front().distance > kFar) {
+    for (const torch::TorchRun& run : other_batches(evidence, best.memory->run)) {
+      torch::TorchMemory other = torch::torch_memory(run);
+      Trial trial{&other, kOtherBatch, {}};
+      find_rows(evidence, trial);
+      const bool explains = !trial.rows.empty() && trial.rows.front().distance <= kFar / 2;
+      if (!explains || trial.score() <= best.score()) continue;
+      best_memory = std::move(other);
+      best = std::move(trial);
+      best.memory = &*best_memory;
+    }
   }
   TensorMatch result;
   result.candidates = candidates_of(evidence, best);

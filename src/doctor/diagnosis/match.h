@@ -21,6 +21,9 @@ struct TensorMatch {
 // PyTorch's version, attention or compilation, each is tried.
 TensorMatch match_tensors(const FailureEvidence& evidence, const torch::TorchMemory& memory);
 
+// A tensor of the modelled run, without a word on how likely it is.
+Candidate candidate_of(const torch::TorchMemory& memory, const torch::TorchTensor& tensor);
+
 // The tensor that makes the peak.
 std::optional<Candidate> peak_candidate(const torch::TorchMemory& memory,
                                         const torch::TorchPeak& peak);

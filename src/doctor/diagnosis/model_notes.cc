@@ -8,7 +8,7 @@
 namespace snug::doctor::diagnosis {
 namespace {
 
-constexpr std::size_t kMaxMyths = 3;
+constexpr std::size_t kMaxMyths = 5;
 
 bool is_evaluation(std::optional<torch::TorchPhase> phase) {
   return phase == torch::TorchPhase::kEvaluateFirst || phase == torch::TorchPhase::kEvaluateLater;
@@ -109,7 +109,10 @@ void add_myths(const torch::TorchMemory& memory, Diagnosis& diagnosis) {
   if (run.compiled) {
     torch::TorchRun eager = run;
     eager.compiled = false;
-    myths.push_back(before_and_after(NoteId::kMythCompileOffSaves, worst_of(eager), now));
+    const std::int64_t without = worst_of(eager);
+    if (without > now) {  // not so for the largest models with one sequence
+      myths.push_back(before_and_after(NoteId::kMythCompileOffSaves, without, now));
+    }
   }
   if (is_evaluation(diagnosis.phase)) myths.push_back({NoteId::kMythKvCache, {}});
   if (myths.size() > kMaxMyths) myths.resize(kMaxMyths);

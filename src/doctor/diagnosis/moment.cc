@@ -24,6 +24,9 @@ constexpr PhaseWord kPhaseWords[] = {
     {"scaler.step", bit(torch::TorchPhase::kOptimizer)},
     {"clip_grad_norm", bit(torch::TorchPhase::kOptimizer)},
     {"exp_avg", bit(torch::TorchPhase::kOptimizer)},
+    {"_init_group", bit(torch::TorchPhase::kOptimizer)},
+    {"_multi_tensor_adam", bit(torch::TorchPhase::kOptimizer)},
+    {"_foreach_", bit(torch::TorchPhase::kOptimizer)},
     {"model.to(", bit(torch::TorchPhase::kStart)},
     {"torch.load", bit(torch::TorchPhase::kStart)},
     {"load_state_dict", bit(torch::TorchPhase::kStart)},
@@ -71,6 +74,8 @@ constexpr HintWord kHintWords[] = {
     {"optimizer.step", TensorHint::kOptimizer},
     {"scaler.step", TensorHint::kOptimizer},
     {"exp_avg", TensorHint::kOptimizer},
+    {"_init_group", TensorHint::kOptimizer},
+    {"_foreach_", TensorHint::kOptimizer},
     {"model.to(", TensorHint::kWeights},
     {"torch.load", TensorHint::kWeights},
 };
@@ -141,11 +146,29 @@ TensorHint hint_of(const std::vector<log::LogFrame>& frames) {
   return found;
 }
 
+// "state["exp_avg_sq"] = torch.zeros_like(" in the innermost frame that has one of the two.
+std::string_view adam_moment_of(const std::vector<log::LogFrame>& frames) {
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    for (const std::string_view name : {"exp_avg_sq", "exp_avg"}) {
+      const std::size_t at = frame->source.find(name);
+      const bool is_set =
+          at != std::string::npos && frame->source.find('=', at) != std::string::npos;
+      if (is_set) return name;
+    }
+  }
+  return {};
+}
+
 bool speaks_of(const torch::TorchTensor& tensor, std::string_view word) {
   return tensor.what.find(word) != std::string_view::npos;
 }
 
 bool goes_with(TensorHint hint, const torch::TorchTensor& tensor) {
+  // Every product asks for it, in whatever part of the model.
+  if (tensor.role == torch::TorchRole::kWorkspace) {
+    return hint != TensorHint::kLoss && hint != TensorHint::kEmbedding &&
+           hint != TensorHint::kOptimizer && hint != TensorHint::kWeights;
+  }
   switch (hint) {
     case TensorHint::kNone:
       return true;
@@ -197,6 +220,7 @@ std::optional<torch::TorchPhase> LogMoment::only_phase() const {
 
 LogMoment moment_of(const log::LogFacts& facts, const log::LogEvent& event) {
   LogMoment moment;
+  moment.moment = adam_moment_of(event.frames);
   moment.is_sampling = samples(event.frames);
   if (!moment.is_sampling) moment.phases = phases_of(event.frames);
   moment.hint = hint_of(event.frames);
@@ -221,6 +245,10 @@ double plausibility(const LogMoment& moment, const torch::TorchTensor& tensor) {
   if (!moment.allows(tensor.phase)) value *= 0.002;
   if (!goes_with(moment.hint, tensor)) value *= 0.05;
   if (!goes_with_progress(moment, tensor)) value *= 0.1;
+  if (!moment.moment.empty() && tensor.role == torch::TorchRole::kOptimizer &&
+      tensor.what != moment.moment) {
+    value *= 0.05;
+  }
   return value;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "doctor/log/summary.h"
 #include "doctor/torch/memory.h"
@@ -24,6 +25,7 @@ enum class TensorHint : std::uint8_t {
 struct LogMoment {
   unsigned phases = 0;  // bit per TorchPhase that the traceback allows; 0: it does not tell
   TensorHint hint = TensorHint::kNone;
+  std::string_view moment;  // "exp_avg" or "exp_avg_sq": the one of AdamW's that is being made
 
   bool is_sampling = false;  // inside generate(): no phase of train.py
 

@@ -56,6 +56,15 @@ enum class NoteId : std::uint8_t {
   kLogSettingsNotUsed,      // {settings}: of the log, which make no run
   kOtherTokens,             // {the log's} {the config's}: tokens per iteration
   kOtherParameters,         // {the log's} {the config's}: of the model
+  kSurvivesAlone,           // {what it needs} {what the card has alone}
+  kSurvivesExpandable,      // {needed with them} {what it had} {needed without}
+  kConfigDoesNotExplain,    // {the log's} {the config's}
+  // What usually helps, where there is no config to try it on.
+  kAdviceBatch,          // {key of the batch} {key of the accumulation}
+  kAdviceCheckpointing,  // {how it is switched on}
+  kAdviceOptimizer,
+  kAdviceNccl,
+  kAdviceMonitor,
   // Myths, where the question touches one.
   kMythEvaluationKeepsGraph,
   kMythKvCache,

@@ -195,7 +195,7 @@ TEST(DiagnosisQuestion, ImpossibleHeadsInTheLog) {
   }
 }
 
-TEST(DiagnosisQuestion, AtMostThreeMyths) {
+TEST(DiagnosisQuestion, AtMostFiveMyths) {
   const Diagnosis diagnosis =
       diagnose_text(new_message("6.14 GiB", "11.69 GiB", "2.68 GiB", own_use("7.04 GiB"),
                                 "6.78 GiB", "24.90 MiB"),
@@ -205,7 +205,7 @@ TEST(DiagnosisQuestion, AtMostThreeMyths) {
     if (note.id >= NoteId::kMythEvaluationKeepsGraph) ++myths;
   }
   EXPECT_GE(myths, 1);
-  EXPECT_LE(myths, 3);
+  EXPECT_LE(myths, 5);
 }
 
 // The same shape is made in evaluation and in training: what was held tells them apart.

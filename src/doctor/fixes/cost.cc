@@ -5,6 +5,7 @@
 
 #include "config/fields.h"
 #include "doctor/fixes/fixes.h"
+#include "doctor/torch/replay.h"
 #include "gpt2/spec.h"
 
 namespace snug::doctor::fixes {
@@ -43,22 +44,23 @@ bool is_forced(const config::Config& config, std::string_view key) {
          std::find(std::begin(kForced), std::end(kForced), key) != std::end(kForced);
 }
 
-fit::Cost cost_of(const torch::TorchMemory& memory, double time_ratio) {
-  const model::ModelSpec model = gpt2::make_model_spec(memory.run);
-  return {torch_vram(memory), time_ratio, model.parameter_count(),
-          model.reported_parameter_count()};
-}
-
 }  // namespace
 
 TorchCost::TorchCost(const config::LoadedConfig& loaded, const torch::TorchRun& run,
-                     const fit::Card* card)
+                     const fit::Card* card, std::int64_t card_bytes)
     : loaded_(loaded),
       run_(run),
+      card_bytes_(card_bytes),
       time_(card),
       memory_(torch::torch_memory(run)),
       seconds_now_(time_.seconds_per_token(memory_)),
       now_(cost_of(memory_, 1)) {}
+
+fit::Cost TorchCost::cost_of(const torch::TorchMemory& memory, double time_ratio) const {
+  const model::ModelSpec model = gpt2::make_model_spec(memory.run);
+  return {torch_need(memory, card_bytes_), time_ratio, model.parameter_count(),
+          model.reported_parameter_count()};
+}
 
 torch::TorchRun TorchCost::run_after(const config::Config& after) const {
   torch::TorchRun run = torch::torch_run(after, run_.vocab_size);
@@ -123,7 +125,21 @@ fit::Cost TorchCost::with_eight_bit_moments() const {
   memory.train_range.high_bytes -= saved;
   memory.evaluate_range.low_bytes = std::max(first, memory.evaluate_range.low_bytes - saved);
   memory.evaluate_range.high_bytes = std::max(first, memory.evaluate_range.high_bytes - saved);
-  return cost_of(memory, 1);
+  // No tape has such moments: what is reserved on a card without end counts.
+  fit::Cost cost = now_;
+  cost.need = torch_need(memory, 0);
+  return cost;
+}
+
+fit::Cost TorchCost::with_expandable_segments() const {
+  const torch::TorchReplay replay(run_);
+  const std::int64_t smallest = replay.smallest_card(true).bytes;
+  const auto tolerance =
+      static_cast<std::int64_t>(torch_tolerance(run_) * static_cast<double>(smallest));
+  fit::Cost cost = now_;
+  cost.need.high_bytes =
+      std::max(cost.need.low_bytes, smallest + tolerance + memory_.context_range.high_bytes);
+  return cost;
 }
 
 fit::Cost TorchCost::without_card(double time_ratio) const {

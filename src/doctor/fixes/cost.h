@@ -10,8 +10,9 @@ namespace snug::doctor::fixes {
 class TorchCost final : public fit::CostModel {
  public:
   // `loaded` and `card` (null: not known) must outlive it. `run` is the run of the resolved
-  // `loaded`, compiled as it says, with what a log adds.
-  TorchCost(const config::LoadedConfig& loaded, const torch::TorchRun& run, const fit::Card* card);
+  // `loaded`, compiled as it says, with what a log adds. `card_bytes` as in torch_need().
+  TorchCost(const config::LoadedConfig& loaded, const torch::TorchRun& run, const fit::Card* card,
+            std::int64_t card_bytes);
 
   const fit::Cost& now() const override { return now_; }
   fit::Cost cost(const config::Config& after) const override;
@@ -27,13 +28,18 @@ class TorchCost final : public fit::CostModel {
 
   // With AdamW's moments in one byte each, which takes an edit.
   fit::Cost with_eight_bit_moments() const;
+  // With expandable segments, or the largest blocks kept whole: the same tensors, fewer pieces.
+  fit::Cost with_expandable_segments() const;
   // What changes nothing in PyTorch's memory: the environment, or no card at all.
   fit::Cost without_card(double time_ratio = 1) const;
   double processor_time_ratio() const;
 
  private:
+  fit::Cost cost_of(const torch::TorchMemory& memory, double time_ratio) const;
+
   const config::LoadedConfig& loaded_;
   const torch::TorchRun run_;
+  const std::int64_t card_bytes_;
   const TorchTime time_;
   const torch::TorchMemory memory_;
   const double seconds_now_;

@@ -141,10 +141,11 @@ void add_shorter_context(std::vector<fit::Fix>& fixes, const Question& q) {
               half >= kShortestContext ? half : 0, shorten);
 }
 
-// By a quarter at a time, then one by one.
+// By a quarter at a time, then one by one, down to a third: less is no longer the same experiment.
 std::vector<std::int64_t> sizes_below(std::int64_t size) {
+  const std::int64_t smallest = std::max<std::int64_t>(1, (size + 2) / 3);
   std::vector<std::int64_t> sizes;
-  for (--size; size >= 1; size = size > 4 ? size * 3 / 4 : size - 1) sizes.push_back(size);
+  for (--size; size >= smallest; size = size > 4 ? size * 3 / 4 : size - 1) sizes.push_back(size);
   return sizes;
 }
 
@@ -183,15 +184,56 @@ void add_smaller_pretrained(std::vector<fit::Fix>& fixes, const Question& q) {
   fixes.push_back(smaller.back().fits ? smaller.back() : smaller.front());
 }
 
+// Where pieces of memory take a twentieth of what is needed, other settings of the allocator are
+// worth a row; where they are the cause, the first.
+void add_allocator(std::vector<fit::Fix>& fixes, const Question& q,
+                   const diagnosis::Diagnosis& diagnosis) {
+  constexpr std::int64_t kWorthSaying = 20;
+  const bool is_cause = diagnosis.cause == diagnosis::Cause::kFragmentation;
+  if (diagnosis.allocator_advice == diagnosis::AllocatorAdvice::kNone) return;
+  if (diagnosis.allocator_advice == diagnosis::AllocatorAdvice::kMaxSplit) {
+    if (!is_cause) return;
+    fixes.push_back(q.maker.make(fit::FixKind::kAllocator, fit::Effect::kSame, q.now(),
+                                 q.model.without_card()));
+  } else {
+    fixes.push_back(q.maker.make(fit::FixKind::kAllocator, fit::Effect::kSame, q.now(),
+                                 q.model.with_expandable_segments()));
+    const bool is_little = fixes.back().saved_bytes * kWorthSaying < fixes.back().need.high_bytes;
+    if (!is_cause && is_little) fixes.pop_back();
+  }
+  if (is_cause) fixes.back().asked_for = true;
+}
+
 // What the cause itself asks for comes before what merely makes the run smaller.
-void add_asked_for(std::vector<fit::Fix>& fixes, const Question& q, diagnosis::Cause cause) {
-  const auto add = [&](fit::FixKind kind) {
-    fixes.push_back(q.maker.make(kind, fit::Effect::kSame, q.now(), q.model.without_card()));
-    fixes.back().asked_for = true;
-  };
-  if (cause == diagnosis::Cause::kFragmentation) add(fit::FixKind::kAllocator);
-  if (cause == diagnosis::Cause::kCoTenant || cause == diagnosis::Cause::kFreeExceedsRequest)
-    add(fit::FixKind::kFreeOthers);
+void add_asked_for(std::vector<fit::Fix>& fixes, const Question& q,
+                   const diagnosis::Diagnosis& diagnosis) {
+  add_allocator(fixes, q, diagnosis);
+  if (diagnosis.cause != diagnosis::Cause::kCoTenant &&
+      diagnosis.cause != diagnosis::Cause::kFreeExceedsRequest) {
+    return;
+  }
+  fixes.push_back(
+      q.maker.make(fit::FixKind::kFreeOthers, fit::Effect::kSame, q.now(), q.model.without_card()));
+  fixes.back().asked_for = true;
+}
+
+// What the driver or a library refuse is not a matter of the batch.
+bool helps_to_shrink(const diagnosis::Diagnosis* diagnosis) {
+  if (diagnosis == nullptr || !diagnosis->event) return true;
+  switch (diagnosis->cause) {
+    case diagnosis::Cause::kDriver:
+    case diagnosis::Cause::kLibrary:
+    case diagnosis::Cause::kHostMemory:
+    case diagnosis::Cause::kNotMemory:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool has_filled_card(const diagnosis::Diagnosis* diagnosis) {
+  if (diagnosis == nullptr || !diagnosis->event) return false;
+  return log::memory_of(diagnosis->event->kind) == log::LogMemory::kCard;
 }
 
 fit::Fix on_processor(const Question& q) {
@@ -217,23 +259,16 @@ fit::Fix smallest_split(const Question& q) {
 
 }  // namespace
 
-ByteRange torch_vram(const torch::TorchMemory& memory) {
-  const std::int64_t low = std::max(memory.train_range.low_bytes, memory.evaluate_range.low_bytes);
-  const std::int64_t high =
-      std::max({memory.train_range.high_bytes, memory.evaluate_range.high_bytes,
-                memory.worst().reserved_bytes});
-  return {low + memory.context_range.low_bytes, high + memory.context_range.high_bytes};
-}
-
 fit::Fixes torch_fixes(const config::LoadedConfig& loaded, const torch::TorchRun& run,
                        std::int64_t card_bytes, const fit::Card* card,
                        const diagnosis::Diagnosis* diagnosis) {
-  const TorchCost model(loaded, run, card);
+  const TorchCost model(loaded, run, card, card_bytes);
   const fit::FixMaker maker(model, loaded, card_bytes);
   const Question q{loaded, run, model, maker, card};
   fit::Fixes fixes;
   fixes.before = loaded.values;
-  fixes.fits_as_is = maker.fits_now();
+  // A run that died on this card does not fit it, whatever the model says.
+  fixes.fits_as_is = maker.fits_now() && !has_filled_card(diagnosis);
   const std::vector<fit::Fix> of_batch = splits(q);
   fixes.ranked = of_batch;
   add_same_training(fixes.ranked, q);
@@ -244,10 +279,10 @@ fit::Fixes torch_fixes(const config::LoadedConfig& loaded, const torch::TorchRun
   const std::string& start = loaded.values.init_from;
   if (start == "scratch") add_smaller_models(fixes.ranked, q);
   if (start.starts_with("gpt2")) add_smaller_pretrained(fixes.ranked, q);
-  if (diagnosis != nullptr) add_asked_for(fixes.ranked, q, diagnosis->cause);
+  if (diagnosis != nullptr) add_asked_for(fixes.ranked, q, *diagnosis);
   fit::rank_fixes(fixes.ranked, model);
   fixes.ranked.push_back(on_processor(q));
-  if (fixes.fits_as_is || card_bytes == 0) return fixes;
+  if (fixes.fits_as_is || card_bytes == 0 || !helps_to_shrink(diagnosis)) return fixes;
   fixes.chosen = largest_within(of_batch, card_bytes);
   fixes.safest = largest_within(of_batch, card_bytes / 2);
   if (!fixes.safest) fixes.safest = smallest_split(q);

@@ -10,8 +10,23 @@
 
 namespace snug::doctor::fixes {
 
-// What the run needs of a card: the worst peak as reserved, with the context's range on top.
-ByteRange torch_vram(const torch::TorchMemory& memory);
+// What the run needs of a card, with the context's range on top. Low: what its tensors hold at the
+// worst moment. High: the smallest card on which PyTorch's allocator carries the run through, with
+// a tolerance; where that is not close to `card_bytes`, or this is 0 (not known), what it reserves
+// on a card without end.
+ByteRange torch_need(const torch::TorchMemory& memory, std::int64_t card_bytes);
+
+// How far the model may be off, as a share of what is needed: eager 1%, with checkpointed blocks
+// 2%, compiled 3%.
+double torch_tolerance(const torch::TorchRun& run);
+
+// A config tried on the allocator: the phase that fails first on a smaller card, and what is left.
+struct TorchProof {
+  torch::TorchPhase phase = torch::TorchPhase::kStart;
+  std::int64_t needed_bytes = 0;  // by PyTorch's allocator, without tolerance and context
+  std::int64_t spare_bytes = 0;   // of what the card can give
+  bool survives_resume = true;    // with the copy of the weights that train.py then keeps
+};
 
 // `run` is the run of the resolved `config`, compiled as it says. `card_bytes`: what the card can
 // give to one process, context included; 0: not known, then nothing is said to fit. `card` and
@@ -23,5 +38,9 @@ ByteRange torch_vram(const torch::TorchMemory& memory);
 fit::Fixes torch_fixes(const config::LoadedConfig& config, const torch::TorchRun& run,
                        std::int64_t card_bytes, const fit::Card* card,
                        const diagnosis::Diagnosis* diagnosis);
+
+// `fix` is one of torch_fixes() with the same arguments, and fits.
+TorchProof prove(const config::LoadedConfig& config, const torch::TorchRun& run,
+                 std::int64_t card_bytes, const fit::Card* card, const fit::Fix& fix);
 
 }  // namespace snug::doctor::fixes

@@ -19,7 +19,7 @@ struct Asked {
 
   // What a fix's config is modelled as.
   torch::TorchRun run_of(const fit::Fix& fix) const {
-    return TorchCost(config, run, nullptr).run_after(fix.config);
+    return TorchCost(config, run, nullptr, 0).run_after(fix.config);
   }
 };
 
@@ -85,8 +85,10 @@ TEST(TorchFixes, ConfigAndKeysMakeTheRunOfTheFix) {
       SCOPED_TRACE(fmt::format("{}: {}", question, fit::name_of(fix.kind)));
       if (fix.need.high_bytes == 0 || fix.kind == fit::FixKind::kEightBitAdam) continue;
       const std::int64_t vocabulary = asked.run.vocab_size;
+      const std::int64_t card_bytes = fit::card_named("rtx3060").reported_mib * kMiB;
       const auto vram_of = [&](const config::Config& config) {
-        return torch_vram(torch::torch_memory(torch::torch_run(config, vocabulary))).high_bytes;
+        return torch_need(torch::torch_memory(torch::torch_run(config, vocabulary)), card_bytes)
+            .high_bytes;
       };
       EXPECT_EQ(vram_of(fix.config), fix.need.high_bytes);
       if (fix.needs_edit) continue;

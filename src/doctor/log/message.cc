@@ -205,6 +205,8 @@ LogEvent read_message(const MessageText& message) {
   }
   read_kind(message, folded_text.text, phrase_end, event);
   event.is_cut = is_cut(event);
+  event.has_expandable_segments =
+      folded_text.text.find("expandablesegmentsisenabled") != std::string_view::npos;
 
   std::size_t text_end = message.phrase_end;
   if (end > phrase_end) text_end = folded_text.origin[end - 1] + 1;

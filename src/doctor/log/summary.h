@@ -124,9 +124,10 @@ struct LogEvent {
   std::optional<int> rank;
   std::optional<LogShape> shape;  // of the very tensor that failed
   std::string dtype;
-  std::vector<LogFrame> frames;  // of the traceback that ends here
-  bool is_corrupt = false;       // "more than 1EB": a broken size, the cause is elsewhere
-  bool is_cut = false;           // the wording has more to say than is there
+  std::vector<LogFrame> frames;          // of the traceback that ends here
+  bool has_expandable_segments = false;  // the message says that they are on
+  bool is_corrupt = false;               // "more than 1EB": a broken size, the cause is elsewhere
+  bool is_cut = false;                   // the wording has more to say than is there
 };
 
 // The bytes the program asked for, for a request as printed: PyTorch's allocator prints what it

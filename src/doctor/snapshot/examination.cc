@@ -58,6 +58,7 @@ std::optional<DoctorCase> examine_run(const ExaminationInputs& inputs, const Exa
     c.card_bytes = found.failure->reserved_bytes + found.failure->device_free_bytes +
                    c.memory->context_range.high_bytes;
   }
+  c.need = fixes::torch_need(*c.memory, c.card_bytes);
   if (inputs.with_fixes)
     c.fixes = fixes::torch_fixes(c.config, c.memory->run, c.card_bytes, c.card, nullptr);
   return c;

@@ -105,5 +105,50 @@ TEST(TorchAllocator, RandomRunsAddUp) {
   }
 }
 
+TEST(TorchAllocator, GivesWholeSegmentsBackBeforeItFails) {
+  TorchAllocator allocator({64 * kMiB});
+  const TorchAllocator::BlockId first = allocator.allocate(40 * kMiB);
+  ASSERT_NE(first, TorchAllocator::kNone);
+  EXPECT_EQ(allocator.allocate(30 * kMiB), TorchAllocator::kNone);
+  allocator.free(first);  // cached, and too small for what comes
+  EXPECT_NE(allocator.allocate(50 * kMiB), TorchAllocator::kNone);
+  EXPECT_EQ(allocator.reserved_bytes(), 50 * kMiB);
+}
+
+// A tensor in the middle of a segment keeps all of it: what is free does not serve a larger
+// request.
+TEST(TorchAllocator, PiecesAreLostUnlessSegmentsExpand) {
+  for (const bool expandable : {false, true}) {
+    TorchAllocator allocator({100 * kMiB, expandable});
+    const TorchAllocator::BlockId whole = allocator.allocate(80 * kMiB);
+    allocator.free(whole);
+    const TorchAllocator::BlockId small = allocator.allocate(12 * kMiB);
+    ASSERT_NE(small, TorchAllocator::kNone);
+    EXPECT_EQ(allocator.allocate(80 * kMiB) != TorchAllocator::kNone, expandable);
+    EXPECT_EQ(allocator.reserved_bytes(), expandable ? 100 * kMiB : 80 * kMiB);
+  }
+}
+
+TEST(TorchAllocator, ExpandableSegmentsHoldNoMoreThanTheirPages) {
+  std::mt19937 random(7);
+  TorchAllocator allocator({512 * kMiB, true});
+  std::vector<TorchAllocator::BlockId> live;
+  for (int i = 0; i < 4000; ++i) {
+    if (!live.empty() && random() % 2 == 0) {
+      std::swap(live[random() % live.size()], live.back());
+      allocator.free(live.back());
+      live.pop_back();
+      continue;
+    }
+    const auto block = allocator.allocate(1 + static_cast<std::int64_t>(random() % (24 * kMiB)));
+    if (block != TorchAllocator::kNone) live.push_back(block);
+    EXPECT_LE(allocator.reserved_bytes(), 512 * kMiB);
+    EXPECT_LE(allocator.allocated_bytes(), allocator.reserved_bytes());
+  }
+  for (const TorchAllocator::BlockId block : live) allocator.free(block);
+  EXPECT_EQ(allocator.allocated_bytes(), 0);
+  EXPECT_NE(allocator.allocate(480 * kMiB), TorchAllocator::kNone);
+}
+
 }  // namespace
 }  // namespace snug::doctor::torch

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "doctor/torch/train.h"
 #include "gpt2/spec.h"
 
 namespace snug::doctor::torch {
@@ -14,6 +13,9 @@ namespace {
 // an RTX 4090; to 3 GiB with NCCL's buffers.
 constexpr ByteRange kContext{133 * kMiB, 563 * kMiB};
 constexpr ByteRange kContextWithNccl{400 * kMiB, 3072 * kMiB};
+
+// Of a compiled run's peaks, in which fusing decides what is kept.
+constexpr double kCompiledTolerance = 0.03;
 
 bool trains(const TorchSection& section, std::int32_t iteration) {
   const bool phase = section.phase == TorchPhase::kForward ||
@@ -78,22 +80,15 @@ std::int64_t evaluation_bytes(const TorchMemory& memory) {
   return std::max(memory.evaluate_first.allocated_bytes, memory.evaluate_later.allocated_bytes);
 }
 
-// Compiled. Low: no gradient of zeros for logits, GELU's output recomputed. High: eager, where no
-// operator is fused.
+// Compiled: the measured partition, which another release may cut a little otherwise.
 void widen_ranges(TorchMemory& memory) {
-  const TorchRun& run = memory.run;
-  TorchRun eager = run;
-  eager.compiled = false;
-  const TorchMemory unfused = torch_memory(eager);
-  const std::int64_t rows = run.batch_size * run.block_size;
-  const std::int64_t kept_blocks = run.n_layer - run.checkpoint_blocks;
-  const std::int64_t spared =
-      rows * compute_bytes(run) * (run.vocab_size + 4 * run.n_embd * kept_blocks);
-  const std::int64_t standing = memory.resident_bytes;
-  memory.train_range.low_bytes = std::max(standing, memory.train.allocated_bytes - spared);
-  memory.train_range.high_bytes =
-      std::max(memory.train.allocated_bytes, unfused.train.allocated_bytes);
-  memory.evaluate_range.high_bytes = std::max(evaluation_bytes(memory), evaluation_bytes(unfused));
+  const auto tolerance = [](std::int64_t bytes) {
+    return static_cast<std::int64_t>(kCompiledTolerance * static_cast<double>(bytes));
+  };
+  for (ByteRange* const range : {&memory.train_range, &memory.evaluate_range}) {
+    range->low_bytes -= tolerance(range->low_bytes);
+    range->high_bytes += tolerance(range->high_bytes);
+  }
 }
 
 }  // namespace
@@ -106,23 +101,24 @@ const TorchPeak& TorchMemory::worst() const {
   return *worst;
 }
 
-TorchMemory torch_memory(const TorchRun& run) {
+TorchMemory torch_memory(const TorchRun& run, const TorchExtent& extent) {
   check_torch_run(run);
   TorchTape tape;
-  record_training(run, tape);
+  record_training(run, tape, extent);
   TorchMemory memory;
   memory.run = run;
   fill_peaks(tape, memory);
   memory.sections = tape.sections();
   memory.tensors = tape.tensors();
+  memory.events = tape.events();
   memory.resident_bytes = memory.sections.back().end_allocated_bytes;
   fill_standing(gpt2::make_model_spec(run), memory);
   fill_saved(memory);
   memory.train_range = {memory.train.allocated_bytes, memory.train.allocated_bytes};
   memory.evaluate_range = {evaluation_bytes(memory), evaluation_bytes(memory)};
-  memory.context_range = run.ddp                      ? kContextWithNccl
-                         : run.context.high_bytes > 0 ? run.context
-                                                      : kContext;
+  memory.context_range = run.context.high_bytes > 0 ? run.context
+                         : run.ddp                  ? kContextWithNccl
+                                                    : kContext;
   if (run.compiled) widen_ranges(memory);
   return memory;
 }
@@ -138,7 +134,9 @@ std::string torch_tensor_owner(const TorchMemory& memory, const TorchTensor& ten
   if (tensor.parameter >= 0) {
     return memory.parameter_names[static_cast<std::size_t>(tensor.parameter)];
   }
-  return tensor.layer < 0 ? "" : fmt::format("h.{}", tensor.layer);
+  // cuBLAS has one workspace for all layers.
+  const bool is_shared = tensor.role == TorchRole::kWorkspace;
+  return tensor.layer < 0 || is_shared ? "" : fmt::format("h.{}", tensor.layer);
 }
 
 }  // namespace snug::doctor::torch

@@ -14,6 +14,7 @@
 #include "base/byte_range.h"
 #include "doctor/torch/run.h"
 #include "doctor/torch/tape.h"
+#include "doctor/torch/train.h"
 
 namespace snug::doctor::torch {
 
@@ -47,8 +48,8 @@ struct TorchMemory {
   TorchPeak train;           // any later iteration
   TorchPeak evaluate_later;
 
-  // allocated_bytes of `train` and of the larger evaluation. Eager: one value. Compiled: from what
-  // a partitioner could leave out to what eager keeps.
+  // allocated_bytes of `train` and of the larger evaluation. Eager: one value. Compiled: 3% about
+  // the measured partition.
   ByteRange train_range;
   ByteRange evaluate_range;
   // Beside what PyTorch's allocator counts: CUDA's context with its kernels, with NCCL if `ddp`.
@@ -56,6 +57,7 @@ struct TorchMemory {
 
   std::vector<TorchSection> sections;  // in the order of the run
   std::vector<TorchTensor> tensors;    // in the order of allocation
+  std::vector<TorchEvent> events;      // of these tensors, in the order of the run
   std::vector<std::string> parameter_names;
 
   // The largest of the five.
@@ -63,7 +65,7 @@ struct TorchMemory {
 };
 
 // Throws ConfigError on an impossible run or one whose bytes do not fit 63 bits.
-TorchMemory torch_memory(const TorchRun& run);
+TorchMemory torch_memory(const TorchRun& run, const TorchExtent& extent = {});
 
 // "logits", "h.3.mlp.gelu output", "gradient of transformer.h.3.mlp.c_fc.weight".
 std::string torch_tensor_name(const TorchMemory& memory, const TorchTensor& tensor);

@@ -261,7 +261,9 @@ TEST(TorchMemory, CompiledIsARangeAroundItsPeak) {
   const TorchMemory compiled = torch_memory(run);
   EXPECT_LT(compiled.train_range.low_bytes, compiled.train.allocated_bytes);
   EXPECT_GT(compiled.train_range.low_bytes, compiled.resident_bytes);
-  EXPECT_EQ(compiled.train_range.high_bytes, eager.train.allocated_bytes);
+  EXPECT_LT(compiled.train_range.high_bytes, eager.train.allocated_bytes);
+  EXPECT_NEAR(static_cast<double>(compiled.train_range.high_bytes),
+              1.03 * static_cast<double>(compiled.train.allocated_bytes), kMiB);
 }
 
 // Iteration 0 ends with optimizer state, every iteration without gradients; what is saved is gone

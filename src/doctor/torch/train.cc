@@ -27,7 +27,7 @@ class TrainScript {
 
   void start();
   void evaluate(TorchPhase phase);
-  void iterate(int iteration);
+  void iterate(int iteration, std::int64_t most_micro_steps);
 
  private:
   TorchBatch get_batch(std::int64_t batch, std::int64_t block);
@@ -122,21 +122,23 @@ void TrainScript::update(int iteration) {
   parameters_.zero_grad();
 }
 
-void TrainScript::iterate(int iteration) {
-  const auto micro_steps = static_cast<int>(std::min<std::int64_t>(run_.accumulation_steps, 2));
+void TrainScript::iterate(int iteration, std::int64_t most_micro_steps) {
+  const auto micro_steps = static_cast<int>(std::min(run_.accumulation_steps, most_micro_steps));
   for (int index = 0; index < micro_steps; ++index) micro_step(iteration, index);
   update(iteration);
 }
 
 }  // namespace
 
-void record_training(const TorchRun& run, TorchTape& tape) {
+void record_training(const TorchRun& run, TorchTape& tape, const TorchExtent& extent) {
   TrainScript script(run, tape);
   script.start();
   script.evaluate(TorchPhase::kEvaluateFirst);
-  script.iterate(0);
-  script.iterate(1);
+  for (int i = 0; i < extent.iterations; ++i) script.iterate(i, extent.micro_steps);
   script.evaluate(TorchPhase::kEvaluateLater);
+  for (int i = 0; i < extent.iterations_after_evaluation; ++i) {
+    script.iterate(extent.iterations + i, extent.micro_steps);
+  }
   tape.end();
 }
 

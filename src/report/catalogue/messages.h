@@ -82,11 +82,14 @@ enum class TextId : std::uint8_t {
   kPartHalfCopies,
   kPartActivations,
   kPartLossHead,
+  kPartTransients,
+  kPartPreviousLogits,
   kPartRest,
   kPartAllocated,
   kPartUnallocated,
   kPartContext,
   kPartOthers,
+  kPartOthersEstimated,
   kPartFree,
   kPartUnknown,
   kPartTotal,
@@ -159,6 +162,8 @@ enum class TextId : std::uint8_t {
   kNoneFits,
   kFitsAsItIs,
   kVramAfter,
+  kProofLine,  // {phase} {spare} {of} {tolerance}
+  kProofResume,
   kSafestIsRecommended,
   // In Snug.
   kSnugFits,

@@ -50,7 +50,7 @@ constexpr MessageRow<doctor::diagnosis::NoteId> kPlainNotes[] = {
 {doctor::diagnosis::NoteId::kMythHalvingHalves, {
  "\"Half the batch, half the memory\": no. Activations and logits halve; weights, gradients and optimizer state stay.",
  "“批次减半，显存减半”：不对。激活值和 logits 减半，而权重、梯度和优化器状态不变。",
- "「バッチを半分にすればメモリも半分」：誤りです。活性値と logits は半分になりますが、重み・勾配・オプティマイザ状態は変わりません。",
+ "「バッチを半分にすればメモリも半分」：誤りです。アクティベーションと logits は半分になりますが、重み・勾配・オプティマイザ状態は変わりません。",
  "„Halber Batch, halber Speicher“: nein. Aktivierungen und Logits halbieren sich; Gewichte, Gradienten und Optimizer-Zustand bleiben."}},
 {doctor::diagnosis::NoteId::kMythCompileOffSaves, {
  "\"compile=False saves memory\": no, the opposite. With torch.compile fused kernels keep fewer tensors of the loss.",
@@ -59,8 +59,8 @@ constexpr MessageRow<doctor::diagnosis::NoteId> kPlainNotes[] = {
  "„compile=False spart Speicher“: im Gegenteil. Mit torch.compile behalten verschmolzene Kernel weniger Tensoren des Loss."}},
 {doctor::diagnosis::NoteId::kMythCheckpointHalves, {
  "\"Checkpointing halves the memory\": that depends. The loss's tensors, as wide as the vocabulary, are not part of the blocks.",
- "“检查点重计算能让显存减半”：视情况而定。与词表同宽的损失张量不在各层之内，不受影响。",
- "「チェックポイントでメモリが半分になる」：場合によります。語彙の幅を持つ損失のテンソルはブロックに含まれないため、減りません。",
+ "“梯度检查点能让显存减半”：视情况而定。与词表同宽的损失张量不在各层之内，不受影响。",
+ "「勾配チェックポイントでメモリが半分になる」：場合によります。語彙の幅を持つ損失のテンソルはブロックに含まれないため、減りません。",
  "„Checkpointing halbiert den Speicher“: kommt darauf an. Die vokabularbreiten Tensoren des Loss gehören nicht zu den Blöcken."}},
 };
 // clang-format on
@@ -114,6 +114,14 @@ constexpr std::array<NoteName, doctor::diagnosis::kNoteCount> kNames = {{
     {doctor::diagnosis::NoteId::kLogSettingsNotUsed, "log_settings_not_used"},
     {doctor::diagnosis::NoteId::kOtherTokens, "other_tokens"},
     {doctor::diagnosis::NoteId::kOtherParameters, "other_parameters"},
+    {doctor::diagnosis::NoteId::kSurvivesAlone, "survives_alone"},
+    {doctor::diagnosis::NoteId::kSurvivesExpandable, "survives_expandable"},
+    {doctor::diagnosis::NoteId::kConfigDoesNotExplain, "config_does_not_explain"},
+    {doctor::diagnosis::NoteId::kAdviceBatch, "advice_batch"},
+    {doctor::diagnosis::NoteId::kAdviceCheckpointing, "advice_checkpointing"},
+    {doctor::diagnosis::NoteId::kAdviceOptimizer, "advice_optimizer"},
+    {doctor::diagnosis::NoteId::kAdviceNccl, "advice_nccl"},
+    {doctor::diagnosis::NoteId::kAdviceMonitor, "advice_monitor"},
     {doctor::diagnosis::NoteId::kMythEvaluationKeepsGraph, "myth_evaluation_keeps_graph"},
     {doctor::diagnosis::NoteId::kMythKvCache, "myth_kv_cache"},
     {doctor::diagnosis::NoteId::kMythEvalIters, "myth_eval_iters"},

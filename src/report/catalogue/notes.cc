@@ -22,10 +22,10 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "PyTorch は {0} を確保しており、GPU の {1} を超えています。Windows のドライバが一部をホストの RAM に移しているため、低速になります。",
  "PyTorch belegt {0}, mehr als die {1} der Karte: Der Windows-Treiber hat einen Teil in den Arbeitsspeicher verschoben, und das ist langsam."}},
 {doctor::diagnosis::NoteId::kNotAvailablePerProcess, {
- "The driver cannot tell what each process holds (Windows, WSL).",
- "驱动无法给出各个进程的占用量（Windows、WSL）。",
- "プロセスごとの使用量はドライバから取得できません（Windows、WSL）。",
- "Der Treiber kann nicht sagen, was jeder Prozess belegt (Windows, WSL)."}},
+ "The driver cannot tell what each process holds (Windows, WSL2); a figure like 17179869184.00 GiB only means \"not known\".",
+ "驱动无法给出各个进程的占用量（Windows、WSL2）；17179869184.00 GiB 这样的数字只表示“未知”。",
+ "プロセスごとの使用量はドライバから取得できません（Windows、WSL2）。17179869184.00 GiB のような値は「不明」を意味します。",
+ "Der Treiber kann nicht sagen, was jeder Prozess belegt (Windows, WSL2); eine Zahl wie 17179869184.00 GiB heißt nur „unbekannt“."}},
 {doctor::diagnosis::NoteId::kCorruptSize, {
  "\"more than 1EB\" is a broken size, not a request: look at the first error above it.",
  "“more than 1EB” 是损坏的数值，并非真实的申请：请查看它之前的第一个报错。",
@@ -135,7 +135,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "Several ranks may be sharing one card: check CUDA_VISIBLE_DEVICES and LOCAL_RANK.",
  "可能有多个 rank 共用了一张显卡：请检查 CUDA_VISIBLE_DEVICES 和 LOCAL_RANK。",
  "複数の rank が 1 枚の GPU を共有している可能性があります。CUDA_VISIBLE_DEVICES と LOCAL_RANK を確認してください。",
- "Vielleicht teilen sich mehrere Ränge eine Karte: CUDA_VISIBLE_DEVICES und LOCAL_RANK prüfen."}},
+ "Vielleicht teilen sich mehrere Prozesse (Ranks) eine Karte: CUDA_VISIBLE_DEVICES und LOCAL_RANK prüfen."}},
 {doctor::diagnosis::NoteId::kSampling, {
  "This was sampling, not training. nanoGPT's generate() has no KV cache: every new token computes the whole context again, at batch 1, as sample.py draws its num_samples one after another. What it needs is the weights and one forward pass.",
  "这是在采样，不是训练。nanoGPT 的 generate() 没有 KV 缓存：每生成一个 token 都要重新计算整个上下文；批次为 1，因为 sample.py 逐个生成 num_samples 个样本。所需的只是权重和一次前向计算。",
@@ -152,10 +152,10 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "このプロセスが使えるのは GPU のうち {0} だけです。メモリ割合の上限か MIG スライスが設定されています。",
  "Dieser Prozess darf nur {0} der Karte nutzen: Ein Speicheranteil oder ein MIG-Slice ist gesetzt."}},
 {doctor::diagnosis::NoteId::kStatesAlone, {
- "What stands whatever the batch size (weights, gradients, AdamW's state, copies of weights) takes {0}; PyTorch can have {1} of the card. No batch size helps: it takes a smaller model, a larger card or another optimizer.",
- "与批次大小无关的部分（权重、梯度、AdamW 状态、权重副本）就需要 {0}，而 PyTorch 在这张显卡上只能用 {1}。改批次大小没有用：需要更小的模型、更大的显卡或别的优化器。",
- "バッチサイズに関係なく必要な分（重み・勾配・AdamW の状態・重みのコピー）だけで {0} ですが、PyTorch がこの GPU で使えるのは {1} です。バッチサイズでは解決せず、より小さなモデル、より大きな GPU、または別のオプティマイザが必要です。",
- "Was bei jeder Batchgröße steht (Gewichte, Gradienten, AdamW-Zustand, Kopien von Gewichten), braucht {0}; PyTorch kann von der Karte {1} haben. Keine Batchgröße hilft: Nötig ist ein kleineres Modell, eine größere Karte oder ein anderer Optimizer."}},
+ "What stands whatever the batch size (weights, gradients, AdamW's state, and what a resume or DDP keeps) takes {0}; PyTorch can have {1} of the card. No batch size helps: it takes a smaller model, a larger card or another optimizer.",
+ "与批次大小无关的部分（权重、梯度、AdamW 状态，以及恢复训练或 DDP 保留的部分）就需要 {0}，而 PyTorch 在这张显卡上只能用 {1}。改批次大小没有用：需要更小的模型、更大的显卡或别的优化器。",
+ "バッチサイズに関係なく必要な分（重み・勾配・AdamW の状態、再開や DDP が保持する分）だけで {0} ですが、PyTorch がこの GPU で使えるのは {1} です。バッチサイズでは解決せず、より小さなモデル、より大きな GPU、または別のオプティマイザが必要です。",
+ "Was bei jeder Batchgröße steht (Gewichte, Gradienten, AdamW-Zustand und was Fortsetzung oder DDP behalten), braucht {0}; PyTorch kann von der Karte {1} haben. Keine Batchgröße hilft: Nötig ist ein kleineres Modell, eine größere Karte oder ein anderer Optimizer."}},
 {doctor::diagnosis::NoteId::kFirstStepNeedsMore, {
  "Had this allocation passed, the run would still have failed: a training step needs {0}, PyTorch can have {1} of the card.",
  "即使这次分配成功，运行仍会失败：一个训练步需要 {0}，而 PyTorch 在这张显卡上只能用 {1}。",
@@ -165,7 +165,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "With gradient_accumulation_steps above 1 the gradients stand while the next micro-step runs: 4 bytes per parameter more at the peak.",
  "gradient_accumulation_steps 大于 1 时，下一个微步运行期间梯度一直保留：峰值每个参数多 4 字节。",
  "gradient_accumulation_steps が 1 より大きいと、次のマイクロステップの間も勾配が残ります。ピークはパラメータあたり 4 バイト増えます。",
- "Bei gradient_accumulation_steps über 1 bleiben die Gradienten stehen, während der nächste Mikroschritt läuft: an der Spitze 4 Byte mehr je Parameter."}},
+ "Bei gradient_accumulation_steps über 1 bleiben die Gradienten stehen, während der nächste Mikroschritt läuft: in der Spitze 4 Byte mehr je Parameter."}},
 {doctor::diagnosis::NoteId::kLogitsKeptAlive, {
  "The global name `logits` in train.py keeps {0} alive; `del logits` once the loss is computed gives them back.",
  "train.py 中的全局变量 `logits` 一直占着 {0}；算出损失后执行 `del logits` 即可释放。",
@@ -200,7 +200,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "Only {0} is in pieces. With expandable_segments:True this request may pass, but the card stays nearly full: lower the need as well.",
  "零散的只有 {0}。设置 expandable_segments:True 后这次申请也许能通过，但显卡仍几乎占满：还应减少需求。",
  "断片になっているのは {0} だけです。expandable_segments:True でこの要求は通るかもしれませんが、GPU はほぼ一杯のままです。必要量も減らしてください。",
- "Nur {0} liegen in Stücken. Mit expandable_segments:True geht diese Anforderung vielleicht durch, doch die Karte bleibt fast voll: Auch der Bedarf sollte sinken."}},
+ "Nur {0} sind fragmentiert. Mit expandable_segments:True geht diese Anforderung vielleicht durch, doch die Karte bleibt fast voll: Auch der Bedarf sollte sinken."}},
 {doctor::diagnosis::NoteId::kMatchedRun, {
  "The figures of the message go with another run than the one given: {0}. Everything here is about that run.",
  "报错中的数字与给出的设置不符，而与另一种运行吻合：{0}。这里的一切都针对那种运行。",
@@ -226,6 +226,46 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "日志中的模型有 {0} 参数，而这份配置的模型有 {1} 参数。",
  "ログのモデルは {0} パラメータ、この設定のモデルは {1} パラメータです。",
  "Das Log nennt ein Modell mit {0} Parametern, diese Konfiguration hat {1}."}},
+{doctor::diagnosis::NoteId::kSurvivesAlone, {
+ "Tried on PyTorch's allocator: alone on the card this run survives. It needs {0}, and {1} would be there.",
+ "在 PyTorch 分配器上试算：如果独占显卡，本次运行可以跑完。它需要 {0}，独占时有 {1}。",
+ "PyTorch のアロケータで試算すると、GPU を独占していればこの実行は完走します。必要量は {0}、独占時に使えるのは {1} です。",
+ "Mit dem Allokator von PyTorch durchgespielt: Allein auf der Karte läuft dieses Training durch. Es braucht {0}, verfügbar wären {1}."}},
+{doctor::diagnosis::NoteId::kSurvivesExpandable, {
+ "Tried on PyTorch's allocator: with expandable_segments:True the same run needs {0} of the {1} that it had, without it {2}.",
+ "在 PyTorch 分配器上试算：启用 expandable_segments:True 后同一运行需要 {0}，当时可用 {1}；不启用则需要 {2}。",
+ "PyTorch のアロケータで試算すると、expandable_segments:True なら必要量は {0}（当時使えたのは {1}）、なしでは {2} です。",
+ "Mit dem Allokator von PyTorch durchgespielt: Mit expandable_segments:True braucht derselbe Lauf {0} von den {1}, die er hatte, ohne {2}."}},
+{doctor::diagnosis::NoteId::kConfigDoesNotExplain, {
+ "This config does not explain the log: PyTorch had {0} allocated, and this run never needs more than {1}. The run that failed had other settings, most likely a larger batch_size, block_size or model.",
+ "这份配置解释不了这份日志：PyTorch 当时已分配 {0}，而按此配置最多只需要 {1}。出错的那次运行用的是别的设置，多半是更大的 batch_size、block_size 或模型。",
+ "この設定ではログを説明できません。PyTorch は {0} を割り当てていましたが、この設定での最大は {1} です。失敗した実行は別の設定（より大きな batch_size、block_size、モデルなど）だったはずです。",
+ "Diese Konfiguration erklärt das Log nicht: PyTorch hatte {0} belegt, dieser Lauf braucht nie mehr als {1}. Der gescheiterte Lauf hatte andere Einstellungen, wahrscheinlich eine größere batch_size oder block_size oder ein größeres Modell."}},
+{doctor::diagnosis::NoteId::kAdviceBatch, {
+ "First: a smaller {0}, with {1} raised by the same factor. The updates stay the same; activations and logits shrink in proportion.",
+ "首选：减小 {0}，并按同样的倍数增大 {1}。每次更新的内容不变，激活值和 logits 按比例减少。",
+ "まず {0} を小さくし、{1} を同じ倍率で大きくします。更新の内容は変わらず、アクティベーションと logits が比例して減ります。",
+ "Zuerst: {0} verkleinern und {1} um denselben Faktor erhöhen. Die Updates bleiben gleich; Aktivierungen und Logits schrumpfen im selben Verhältnis."}},
+{doctor::diagnosis::NoteId::kAdviceCheckpointing, {
+ "Then gradient checkpointing: {0}. Blocks are computed again in backward instead of being kept, at about a third more time.",
+ "其次是梯度检查点：{0}。各层不再保留激活值，而是在反向传播时重新计算，时间约增加三分之一。",
+ "次に勾配チェックポイント：{0}。各ブロックの値を保持せず逆伝播で再計算します。時間は約 3 分の 1 増えます。",
+ "Dann Gradient Checkpointing: {0}. Blöcke werden rückwärts neu berechnet statt aufgehoben; das kostet etwa ein Drittel mehr Zeit."}},
+{doctor::diagnosis::NoteId::kAdviceOptimizer, {
+ "Optimizer: fused=True instead of foreach spares a temporary copy of the weights' size (8 bytes per parameter in PyTorch 2.0, 4 later); 8-bit AdamW (bitsandbytes) takes 2 bytes per parameter instead of 8.",
+ "优化器：用 fused=True 代替 foreach 可省去与权重同量级的临时副本（PyTorch 2.0 为每参数 8 字节，之后为 4 字节）；8 位 AdamW（bitsandbytes）的状态每参数只占 2 字节而不是 8 字节。",
+ "オプティマイザ：foreach の代わりに fused=True を使うと、重みと同規模の一時コピーがなくなります（PyTorch 2.0 ではパラメータあたり 8 バイト、以降は 4 バイト）。8 ビット AdamW（bitsandbytes）なら状態は 8 バイトではなく 2 バイトです。",
+ "Optimizer: fused=True statt foreach spart eine vorübergehende Kopie in der Größe der Gewichte (8 Byte je Parameter in PyTorch 2.0, später 4); AdamW mit 8 Bit (bitsandbytes) braucht 2 statt 8 Byte je Parameter."}},
+{doctor::diagnosis::NoteId::kAdviceNccl, {
+ "With several processes leave 1 to 3 GiB of each card for NCCL's buffers.",
+ "多进程训练时，请在每张显卡上为 NCCL 缓冲区留出 1 至 3 GiB。",
+ "複数プロセスで学習する場合は、NCCL のバッファ用に各 GPU で 1～3 GiB を空けておきます。",
+ "Bei mehreren Prozessen auf jeder Karte 1 bis 3 GiB für die Puffer von NCCL frei lassen."}},
+{doctor::diagnosis::NoteId::kAdviceMonitor, {
+ "To watch it: nvidia-smi -l 1 for the card and who is on it, torch.cuda.max_memory_allocated() for the peak of the tensors, python -c \"import torch; print(torch.__version__)\" for the version.",
+ "监控方法：nvidia-smi -l 1 查看显卡及占用进程，torch.cuda.max_memory_allocated() 查看张量峰值，python -c \"import torch; print(torch.__version__)\" 查看版本。",
+ "監視するには：GPU と使用中のプロセスは nvidia-smi -l 1、テンソルのピークは torch.cuda.max_memory_allocated()、バージョンは python -c \"import torch; print(torch.__version__)\" で確認できます。",
+ "Beobachten: nvidia-smi -l 1 zeigt die Karte und wer darauf läuft, torch.cuda.max_memory_allocated() den Höchststand der Tensoren, python -c \"import torch; print(torch.__version__)\" die Version."}},
 {doctor::diagnosis::NoteId::kMythEvaluationKeepsGraph, {
  "\"Evaluation keeps the graph\": no. estimate_loss runs under torch.no_grad(), so nothing is saved for backward. What it costs are logits: those of the last batch still have a name while the next are computed.",
  "“评估会保留计算图”：不对。estimate_loss 在 torch.no_grad() 下运行，不会为反向传播保存任何东西。它的开销是 logits：计算下一批时，上一批的仍被变量引用。",
@@ -234,7 +274,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
 {doctor::diagnosis::NoteId::kMythKvCache, {
  "\"A KV cache fills the card\": no. Training has none; keys and values are ordinary activations that backward frees.",
  "“KV 缓存占满了显存”：不对。训练时没有 KV 缓存；键和值只是普通的激活值，反向传播后即释放。",
- "「KV キャッシュが GPU を埋める」：誤りです。学習に KV キャッシュはありません。キーとバリューは通常の活性値で、逆伝播の後に解放されます。",
+ "「KV キャッシュが GPU を埋める」：誤りです。学習に KV キャッシュはありません。キーとバリューは通常のアクティベーションで、逆伝播の後に解放されます。",
  "„Ein KV-Cache füllt die Karte“: nein. Beim Training gibt es keinen; Keys und Values sind gewöhnliche Aktivierungen, die die Rückwärtsrechnung freigibt."}},
 {doctor::diagnosis::NoteId::kMythEvalIters, {
  "\"Fewer eval_iters save memory\": no. The batches run one after the other in the same memory; only time is saved.",
@@ -249,7 +289,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
 {doctor::diagnosis::NoteId::kMythHalvingHalves, {
  "\"Half the batch, half the memory\": no. It goes from {0} to {1}: activations and logits halve; weights, gradients and optimizer state stay.",
  "“批次减半，显存减半”：不对。会从 {0} 降到 {1}：激活值和 logits 减半，而权重、梯度和优化器状态不变。",
- "「バッチを半分にすればメモリも半分」：誤りです。{0} から {1} になります。活性値と logits は半分になりますが、重み・勾配・オプティマイザ状態は変わりません。",
+ "「バッチを半分にすればメモリも半分」：誤りです。{0} から {1} になります。アクティベーションと logits は半分になりますが、重み・勾配・オプティマイザ状態は変わりません。",
  "„Halber Batch, halber Speicher“: nein. Aus {0} werden {1}: Aktivierungen und Logits halbieren sich; Gewichte, Gradienten und Optimizer-Zustand bleiben."}},
 {doctor::diagnosis::NoteId::kMythCompileOffSaves, {
  "\"compile=False saves memory\": no. Without torch.compile the step needs {0}, with it {1}: fused kernels keep fewer tensors of the loss.",
@@ -258,8 +298,8 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "„compile=False spart Speicher“: nein. Ohne torch.compile braucht der Schritt {0}, damit {1}: Verschmolzene Kernel behalten weniger Tensoren des Loss."}},
 {doctor::diagnosis::NoteId::kMythCheckpointHalves, {
  "\"Checkpointing halves the memory\": that depends. The peak goes from {0} to {1}: the loss's tensors, as wide as the vocabulary, are not part of the blocks.",
- "“检查点重计算能让显存减半”：视情况而定。峰值从 {0} 变为 {1}：与词表同宽的损失张量不在各层之内，不受影响。",
- "「チェックポイントでメモリが半分になる」：場合によります。ピークは {0} から {1} になります。語彙の幅を持つ損失のテンソルはブロックに含まれないため、減りません。",
+ "“梯度检查点能让显存减半”：视情况而定。峰值从 {0} 变为 {1}：与词表同宽的损失张量不在各层之内，不受影响。",
+ "「勾配チェックポイントでメモリが半分になる」：場合によります。ピークは {0} から {1} になります。語彙の幅を持つ損失のテンソルはブロックに含まれないため、減りません。",
  "„Checkpointing halbiert den Speicher“: kommt darauf an. Die Spitze geht von {0} auf {1}: Die vokabularbreiten Tensoren des Loss gehören nicht zu den Blöcken."}},
 }};
 // clang-format on

@@ -21,8 +21,15 @@ bool is_myth(const doctor::diagnosis::Note& note) {
 // No setting of the run can help.
 bool helps_to_change_settings(const DoctorReport& report) {
   if (!report.diagnosis) return true;
-  return report.diagnosis->cause != doctor::diagnosis::Cause::kNotMemory &&
-         report.diagnosis->cause != doctor::diagnosis::Cause::kHostMemory;
+  switch (report.diagnosis->cause) {
+    case doctor::diagnosis::Cause::kNotMemory:
+    case doctor::diagnosis::Cause::kHostMemory:
+    case doctor::diagnosis::Cause::kDriver:  // outside of PyTorch's allocator, as the next
+    case doctor::diagnosis::Cause::kLibrary:
+      return false;
+    default:
+      return true;
+  }
 }
 
 DoctorPoints notes_of(const DoctorReport& report, bool myths) {

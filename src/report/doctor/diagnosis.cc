@@ -132,7 +132,8 @@ DoctorBars held_by_message(const DoctorReport& report, const doctor::diagnosis::
   add(TextId::kPartAllocated, d.allocated_bytes, Band::kTensors);
   add(TextId::kPartUnallocated, d.unallocated_bytes, Band::kWorkspace);
   add(TextId::kPartContext, d.context_bytes, Band::kOutside);
-  add(TextId::kPartOthers, d.others_bytes, Band::kOthers);
+  add(d.others_are_estimated ? TextId::kPartOthersEstimated : TextId::kPartOthers, d.others_bytes,
+      Band::kOthers);
   add(TextId::kPartFree, d.free_bytes, Band::kUnknown);
   if (bars.bars.empty()) return bars;
   constexpr std::int64_t kWorthSaying = 16 * kMiB;  // the message's figures are rounded
@@ -176,7 +177,9 @@ std::string would_train(const DoctorReport& report, const doctor::diagnosis::Dia
   const std::int64_t capacity =
       report.card_bytes > 0 ? report.card_bytes : d.capacity_bytes.value_or(0);
   if (report.memory == nullptr || d.worst_peak_bytes <= 0 || capacity <= 0) return "";
-  const ByteRange vram = doctor::fixes::torch_vram(*report.memory);
+  // It did not, and the model cannot tell why: a note says so.
+  if (d.trial && !d.trial->fails) return "";
+  const ByteRange vram = report.need;
   const std::int64_t minimum = d.worst_peak_bytes + report.memory->context_range.low_bytes;
   const TextId answer = minimum > capacity           ? TextId::kTrainNo
                         : vram.high_bytes > capacity ? TextId::kTrainTight

@@ -72,6 +72,10 @@ std::vector<std::string> fix_code(const DoctorReport& report, const fit::Fix& fi
     case fit::FixKind::kEightBitAdam:
       return eight_bit_lines();
     case fit::FixKind::kAllocator:
+      if (report.diagnosis &&
+          report.diagnosis->allocator_advice == doctor::diagnosis::AllocatorAdvice::kMaxSplit) {
+        return {"export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:256"};
+      }
       return {"export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
               "export PYTORCH_ALLOC_CONF=expandable_segments:True"};
     case fit::FixKind::kFreeOthers:

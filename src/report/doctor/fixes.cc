@@ -149,10 +149,27 @@ DoctorCode config_block(const DoctorReport& report, TextId title, const fit::Fix
   return {text_in(language, title), fmt::format("{}", fmt::join(parts, " · ")), key_lines(fix)};
 }
 
+// "Tried on PyTorch's allocator": what decides and what is left.
+std::string proof_text(const DoctorReport& report) {
+  const doctor::fixes::TorchProof& proof = *report.proof;
+  const Language language = report.language;
+  const double percent = 100 * doctor::fixes::torch_tolerance(report.memory->run);
+  const std::string line =
+      text_in(language, TextId::kProofLine,
+              {text_in(language, texts_of(proof.phase)), bytes_in(language, proof.spare_bytes),
+               bytes_in(language, report.given_bytes()), fmt::format("{:.0f}%", percent)});
+  if (proof.survives_resume) return line;
+  return sentences(language, line, text_in(language, TextId::kProofResume));
+}
+
 void add_configs(const DoctorReport& report, DoctorContent& content) {
   const fit::Fixes& fixes = *report.fixes;
   if (fixes.chosen) {
-    content.blocks.push_back(config_block(report, TextId::kRecommendedTitle, *fixes.chosen));
+    DoctorCode block = config_block(report, TextId::kRecommendedTitle, *fixes.chosen);
+    if (report.proof && report.memory != nullptr) {
+      block.note = fmt::format("{} · {}", block.note, proof_text(report));
+    }
+    content.blocks.push_back(std::move(block));
   }
   if (!fixes.safest) return;
   const bool same = fixes.chosen && key_lines(*fixes.chosen) == key_lines(*fixes.safest) &&
@@ -177,7 +194,11 @@ std::vector<fit::Fix> fixes_to_explain(const DoctorReport& report) {
   };
   const doctor::diagnosis::Cause cause =
       report.diagnosis ? report.diagnosis->cause : doctor::diagnosis::Cause::kUnknown;
-  if (cause == doctor::diagnosis::Cause::kFragmentation) add_kind(fit::FixKind::kAllocator);
+  const bool has_setting = report.diagnosis && report.diagnosis->allocator_advice !=
+                                                   doctor::diagnosis::AllocatorAdvice::kNone;
+  if (cause == doctor::diagnosis::Cause::kFragmentation && has_setting) {
+    add_kind(fit::FixKind::kAllocator);
+  }
   if (cause == doctor::diagnosis::Cause::kCoTenant) add_kind(fit::FixKind::kFreeOthers);
   if (report.fixes == nullptr) return fixes;
   for (const auto& fix : {report.fixes->chosen, report.fixes->safest}) {

@@ -144,6 +144,7 @@ inline DoctorReport report_for_test(Language language, const doctor::torch::Torc
   report.fixes = &fixes;
   report.card = fit::find_card("rtx3060");
   report.card_bytes = gib(11.6);
+  report.need = doctor::fixes::torch_need(memory, 0);
   report.snug = SnugNeed{gib(9.87), true, "--checkpoint_blocks=9", "GeForce RTX 3060"};
   report.arguments = {"config/train_gpt2.py", "--log=oom.txt"};
   report.language = language;

@@ -84,7 +84,8 @@ Json peak_of(const doctor::torch::TorchMemory& memory, const doctor::torch::Torc
   return json;
 }
 
-Json pytorch_of(const doctor::torch::TorchMemory& m) {
+Json pytorch_of(const DoctorReport& report) {
+  const doctor::torch::TorchMemory& m = *report.memory;
   return {{"parameters", m.parameter_count},
           {"breakdown",
            {{"params", m.params_bytes},
@@ -104,7 +105,7 @@ Json pytorch_of(const doctor::torch::TorchMemory& m) {
           {"train_range", range_of(m.train_range)},
           {"evaluate_range", range_of(m.evaluate_range)},
           {"context_range", range_of(m.context_range)},
-          {"total_range", range_of(doctor::fixes::torch_vram(m))}};
+          {"total_range", range_of(report.need)}};
 }
 
 Json fix_of(const DoctorReport& report, const fit::Fix& fix) {
@@ -167,13 +168,14 @@ std::string doctor_json(const DoctorReport& report) {
   add_diagnosis_members(report, json);
   json["headline"] = content.headline;
   json["explanation"] = content.explanation;
-  json["pytorch"] = report.memory != nullptr ? pytorch_of(*report.memory) : Json();
+  json["pytorch"] = report.memory != nullptr ? pytorch_of(report) : Json();
   json["card"] = report.card != nullptr ? Json(report.card->key) : Json();
   json["card_bytes"] = report.card_bytes > 0 ? Json(report.card_bytes) : Json();
   json["fixes"] = Json::array();
   if (report.fixes != nullptr) {
     for (const fit::Fix& fix : report.fixes->ranked) json["fixes"].push_back(fix_of(report, fix));
   }
+  json["fits_as_is"] = report.fixes != nullptr ? Json(report.fixes->fits_as_is) : Json();
   json["recommended"] =
       report.fixes != nullptr ? optional_fix(report, report.fixes->chosen) : Json();
   json["safest"] = report.fixes != nullptr ? optional_fix(report, report.fixes->safest) : Json();

@@ -58,7 +58,16 @@ DoctorBars held_before_training(const DoctorReport& report) {
   }
   std::int64_t known = 0;
   for (const DoctorBar& bar : bars.bars) known += bar.bytes;
-  const std::int64_t rest = allocated_before_candidate(report) - known;
+  std::int64_t rest = allocated_before_candidate(report) - known;
+  // From the second batch on, estimate_loss's name still holds the last one's.
+  const doctor::torch::TorchRun& run = m.run;
+  const std::int64_t logits = run.eval_batch_size * run.eval_block_size * run.vocab_size *
+                              doctor::torch::compute_bytes(run);
+  if (evaluates && rest > logits) {
+    bars.bars.push_back(
+        {text_in(language, TextId::kPartPreviousLogits), logits, false, Band::kLossHead});
+    rest -= logits;
+  }
   if (rest > 0) {
     bars.bars.push_back({text_in(language, TextId::kPartRest), rest, false, Band::kActivations});
   }
@@ -104,9 +113,8 @@ std::vector<std::string> range_sentences(const DoctorReport& report) {
                             {bytes_in(language, m.train_range.low_bytes),
                              bytes_in(language, m.train_range.high_bytes)}));
   }
-  lines.push_back(text_in(
-      language, TextId::kWhatCounts,
-      {range_text(language, without_context(report.memory, doctor::fixes::torch_vram(m)))}));
+  lines.push_back(text_in(language, TextId::kWhatCounts,
+                          {range_text(language, without_context(report.memory, report.need))}));
   const std::string context =
       range_text(language, m.context_range.low_bytes, m.context_range.high_bytes);
   if (report.card == nullptr || report.diagnosis) {
@@ -162,6 +170,14 @@ DoctorBars held_by_model(const DoctorReport& report) {
   for (const auto& [part, bytes, band] : parts) {
     if (bytes > 0) bars.bars.push_back({text_in(language, part), bytes, false, band});
   }
+  std::int64_t known = 0;
+  for (const DoctorBar& bar : bars.bars) known += bar.bytes;
+  // What the worst moment adds to what stands: gradients of activations, scratch.
+  const std::int64_t transients = m.worst().allocated_bytes - known;
+  if (transients > kMiB) {
+    bars.bars.push_back(
+        {text_in(language, TextId::kPartTransients), transients, false, Band::kWorkspace});
+  }
   add_total(language, TextId::kPartSum, bars);
   bars.lines.push_back(peak_sentence(report));
   return bars;
@@ -192,7 +208,7 @@ DoctorTable phase_table_of(const DoctorReport& report) {
 }
 
 void add_need(const DoctorReport& report, DoctorContent& content) {
-  const ByteRange vram = doctor::fixes::torch_vram(*report.memory);
+  const ByteRange vram = report.need;
   content.tone = tone_against(vram, report.card_bytes);
   content.headline = need_headline(report, content.tone, vram);
   content.blocks.push_back(held_by_model(report));

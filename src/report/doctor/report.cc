@@ -183,6 +183,8 @@ DoctorReport doctor_report(const doctor::DoctorCase& c) {
   report.fixes = c.fixes ? &*c.fixes : nullptr;
   report.card = c.card;
   report.card_bytes = c.card_bytes;
+  report.need = c.need;
+  report.proof = c.proof;
   return report;
 }
 

@@ -34,6 +34,8 @@ struct DoctorReport {
   const fit::Fixes* fixes = nullptr;
   const fit::Card* card = nullptr;
   std::int64_t card_bytes = 0;  // what the card can give to one process; 0: not known
+  ByteRange need;               // of the run, context included
+  std::optional<doctor::fixes::TorchProof> proof;  // of what is recommended
   std::optional<SnugNeed> snug;
   bool explain = false;                // list what the figures take for granted
   std::string written;                 // the file that --write made; empty: none
