@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "base/error.h"
@@ -50,9 +51,9 @@ std::vector<std::string> expand_inputs(const std::vector<std::string>& names) {
 }
 
 DocumentKind document_kind_of(const std::string& name) {
-  std::string plain = name;
-  for (const char* packed : {".gz", ".zst"}) {
-    if (plain.ends_with(packed)) plain.resize(plain.size() - std::string_view(packed).size());
+  std::string_view plain = name;
+  for (const std::string_view packed : {".gz", ".zst"}) {
+    if (plain.ends_with(packed)) plain.remove_suffix(packed.size());
   }
   const bool json = plain.ends_with(".jsonl") || plain.ends_with(".ndjson");
   return json ? DocumentKind::kJson : DocumentKind::kFile;

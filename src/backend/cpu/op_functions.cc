@@ -3,12 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "backend/cpu/kernels/chunks.h"
 #include "backend/cpu/op_run.h"
+#include "backend/dropout_draw.h"
 #include "base/error.h"
 
 namespace snug::cpu {
@@ -49,16 +48,7 @@ void transfer(const OpRun& r) {
 }  // namespace
 
 Dropout OpRun::dropout(std::uint32_t site) const {
-  Dropout d;
-  if (site == 0 || context.dropout <= 0) return d;
-  d.seed = context.seed;
-  d.site = site;
-  d.iteration = static_cast<std::uint32_t>(context.iteration);
-  d.first_sequence = static_cast<std::uint32_t>(context.first_sequence);
-  d.threshold = static_cast<std::uint32_t>(
-      std::min(std::ldexp(context.dropout, 32), std::ldexp(1.0, 32) - 1));
-  d.scale = static_cast<float>(1.0 / (1.0 - context.dropout));
-  return d;
+  return backend::dropout_draw<Dropout>(context, site);
 }
 
 void run_zero(const OpRun& r, const ops::Zero& op) {

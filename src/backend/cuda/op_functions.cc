@@ -1,25 +1,14 @@
 // Ops to kernels: operands by name into the kernels' contracts.
 #include "backend/cuda/op_functions.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "backend/cuda/errors.h"
 #include "backend/cuda/op_run.h"
+#include "backend/dropout_draw.h"
 
 namespace snug::cuda {
 
 Dropout OpRun::dropout(std::uint32_t site) const {
-  Dropout d;
-  if (site == 0 || context.dropout <= 0) return d;
-  d.seed = context.seed;
-  d.site = site;
-  d.iteration = static_cast<std::uint32_t>(context.iteration);
-  d.first_sequence = static_cast<std::uint32_t>(context.first_sequence);
-  d.threshold = static_cast<std::uint32_t>(
-      std::min(std::ldexp(context.dropout, 32), std::ldexp(1.0, 32) - 1));
-  d.scale = static_cast<float>(1.0 / (1.0 - context.dropout));
-  return d;
+  return backend::dropout_draw<Dropout>(context, site);
 }
 
 namespace {
