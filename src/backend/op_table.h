@@ -13,6 +13,11 @@
 
 namespace snug::backend {
 
+// What an op prepares at bind and finds when it runs.
+struct Prepared {
+  virtual ~Prepared() = default;
+};
+
 template <class Row, std::size_t... counts>
 constexpr auto joined_rows(const std::array<Row, counts>&... parts) {
   std::array<Row, (counts + ...)> all{};

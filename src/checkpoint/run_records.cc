@@ -75,8 +75,8 @@ class Records {
   }
   std::int64_t count(const Json& object, const char* key) const {
     const Json& value = member(object, key);
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMost) {
+    constexpr std::uint64_t kMax = std::uint64_t{1} << 53;
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMax) {
       fail(fmt::format("\"{}\" is not a whole number from 0 to 2^53", key));
     }
     return value.get<std::int64_t>();

@@ -11,7 +11,7 @@
 namespace snug::checkpoint {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kMetadataKey = "__metadata__";
 
@@ -27,7 +27,7 @@ class HeaderHandler {
   bool boolean(bool) { fail("a boolean"); }
   bool number_integer(std::int64_t) { fail("a negative number"); }
   bool number_float(double, const std::string&) { fail("a fraction"); }
-  bool binary(Json::binary_t&) { fail("binary data"); }
+  bool binary(OrderedJson::binary_t&) { fail("binary data"); }
 
   bool number_unsigned(std::uint64_t value) {
     if (value > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) fail("a huge number");
@@ -144,7 +144,7 @@ class HeaderHandler {
 }  // namespace
 
 std::string make_safetensors_header(std::span<const NamedTensor> tensors) {
-  Json header;
+  OrderedJson header;
   header[std::string(kMetadataKey)] = {{"format", "pt"}};  // asked for by Hugging Face's loaders
   std::int64_t offset = 0;
   std::unordered_set<std::string_view> names = {kMetadataKey};
@@ -152,20 +152,20 @@ std::string make_safetensors_header(std::span<const NamedTensor> tensors) {
     if (!names.insert(tensor.name).second) {
       throw InternalError(fmt::format("tensor {} given twice to save", printable(tensor.name)));
     }
-    Json shape = Json::array();
+    OrderedJson shape = OrderedJson::array();
     for (int axis = 0; axis < tensor.shape.rank(); ++axis) {
       shape.push_back(tensor.shape[axis]);
     }
     const std::int64_t end = checked_add(offset, tensor.byte_count());
-    header.emplace(tensor.name, Json{{"dtype", safetensors_name(tensor.dtype)},
-                                     {"shape", std::move(shape)},
-                                     {"data_offsets", {offset, end}}});
+    header.emplace(tensor.name, OrderedJson{{"dtype", safetensors_name(tensor.dtype)},
+                                            {"shape", std::move(shape)},
+                                            {"data_offsets", {offset, end}}});
     offset = end;
   }
   std::string text;
   try {
     text = header.dump();
-  } catch (const Json::exception& error) {
+  } catch (const OrderedJson::exception& error) {
     throw InternalError(fmt::format("a tensor name cannot be saved: {}", error.what()));
   }
   const auto bytes = kSafetensorsPrefixBytes + std::ssize(text);
@@ -179,7 +179,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view header, std::int64_t
     throw DataError(fmt::format("{}: not a safetensors file, no header", file.string()));
   }
   HeaderHandler handler(file);
-  Json::sax_parse(header.begin(), header.end(), &handler);
+  OrderedJson::sax_parse(header.begin(), header.end(), &handler);
   SafetensorsHeader found = handler.take();
   std::vector<SafetensorsEntry>& entries = found.entries;
   std::ranges::stable_sort(

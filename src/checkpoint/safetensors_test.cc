@@ -25,7 +25,7 @@ std::string with_length(const std::string& header, const std::string& data = "")
 }
 
 // The message of the DataError that opening such a file gives; "" when it opens.
-std::string refusal(const std::string& content) {
+std::string open_error(const std::string& content) {
   const TemporaryFolder folder;
   const Path file = folder.path() / "x.safetensors";
   testing::write_text(file, content);
@@ -183,13 +183,13 @@ TEST(Safetensors, TensorsThatAreNotTheWantedOnesAreNamed) {
 }
 
 TEST(Safetensors, AcceptsWhatTheFormatAllows) {
-  EXPECT_EQ(refusal(with_length("{}")), "");
-  EXPECT_EQ(refusal(with_length("{}   ")), "");
-  EXPECT_EQ(refusal(with_length(R"({"__metadata__":{"a":"b"},)"
-                                R"("y":{"data_offsets":[2,10],"dtype":"I64","shape":[]},)"
-                                R"("x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
-                                R"("z":{"dtype":"F32","shape":[0,9],"data_offsets":[10,10]}})",
-                                "0123456789")),
+  EXPECT_EQ(open_error(with_length("{}")), "");
+  EXPECT_EQ(open_error(with_length("{}   ")), "");
+  EXPECT_EQ(open_error(with_length(R"({"__metadata__":{"a":"b"},)"
+                                   R"("y":{"data_offsets":[2,10],"dtype":"I64","shape":[]},)"
+                                   R"("x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+                                   R"("z":{"dtype":"F32","shape":[0,9],"data_offsets":[10,10]}})",
+                                   "0123456789")),
             "");
 }
 
@@ -244,8 +244,8 @@ TEST(Safetensors, RefusesMalformedFiles) {
        "a gap or an overlap"},
   };
   for (const auto& [content, reason] : cases) {
-    EXPECT_NE(refusal(content).find(reason), std::string::npos)
-        << "wanted: " << reason << "\nfound: " << refusal(content);
+    EXPECT_NE(open_error(content).find(reason), std::string::npos)
+        << "wanted: " << reason << "\nfound: " << open_error(content);
   }
 }
 

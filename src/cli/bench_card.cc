@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -15,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kSeconds = 5;
+constexpr double kCardSeconds = 5;
 constexpr const char* kTimesMeanNothing =
     "the card is emulated on the processor: its times mean nothing, the arithmetic and the bytes "
     "are those of a card";
@@ -95,14 +94,6 @@ void print_table(const config::Config& config, const Limits& limits,
       "reckon with.\n");
 }
 
-void write_trace(const std::string& path, const train::StepProfile& profile) {
-  std::ofstream file(path);
-  file << train::trace_json(profile);
-  if (!file.flush()) {
-    throw DeviceError(fmt::format("{} cannot be written\n--profile names a file to be made", path));
-  }
-}
-
 }  // namespace
 
 int bench_card(config::LoadedConfig config, bool json, const std::string& trace) {
@@ -114,8 +105,8 @@ int bench_card(config::LoadedConfig config, bool json, const std::string& trace)
   const Limits limits = limits_of(device->card(), config.values);
   for (const std::string& line : train::card_lines(card)) fmt::print(stderr, "{}\n", line);
   const train::StepProfile profile =
-      train::profile_card(config.values, std::move(device), card.is_emulated ? 0 : kSeconds);
-  if (!trace.empty()) write_trace(trace, profile);
+      train::profile_card(config.values, std::move(device), card.is_emulated ? 0 : kCardSeconds);
+  if (!trace.empty()) train::write_trace(trace, profile);
   if (json) {
     print_json(config.values, card, limits, profile);
     return 0;

@@ -2,7 +2,6 @@
 // arithmetic and its memory could do.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -17,14 +16,6 @@ namespace snug::cli {
 namespace {
 
 constexpr double kSeconds = 2;
-
-void write_trace(const std::string& path, const train::StepProfile& profile) {
-  std::ofstream file(path);
-  file << train::trace_json(profile);
-  if (!file.flush()) {
-    throw DeviceError(fmt::format("{} cannot be written\n--profile names a file to be made", path));
-  }
-}
 
 double share(const train::OpTimes& row, const train::StepProfile& profile) {
   return row.limit_seconds(profile.flop_rate, profile.byte_rate) / row.median_seconds;
@@ -95,7 +86,7 @@ int bench_command(Arguments arguments) {
   device::settle_processor_dtype(config);
   for (const std::string& notice : config.notices) fmt::print(stderr, "{}\n", notice);
   const train::StepProfile profile = train::profile_steps(config.values, kSeconds);
-  if (!trace.empty()) write_trace(trace, profile);
+  if (!trace.empty()) train::write_trace(trace, profile);
   json ? print_json(config.values, profile) : print_table(config.values, profile);
   return 0;
 }

@@ -20,9 +20,9 @@ std::string own_cgroups() {
 }
 
 std::optional<std::int64_t> address_space_limit() {
-  constexpr auto kMost = static_cast<rlim_t>(std::numeric_limits<std::int64_t>::max());
+  constexpr auto kMax = static_cast<rlim_t>(std::numeric_limits<std::int64_t>::max());
   rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= kMost) return std::nullopt;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= kMax) return std::nullopt;
   return static_cast<std::int64_t>(limit.rlim_cur);
 }
 
@@ -65,7 +65,7 @@ const fit::Card* known_card(const cuda::CardReading& card) {
 std::optional<std::int64_t> usable_bytes(const cuda::CardReading& card) {
   if (!card.free_bytes) return std::nullopt;
   const fit::Card* known = known_card(card);
-  const fit::ContextRange context = fit::cuda_context(known ? *known : fit::card_named("rtx3060"));
+  const fit::ContextRange context = fit::cuda_context(known ? *known : fit::assumed_card());
   return std::max<std::int64_t>(0, *card.free_bytes - context.high_bytes);
 }
 

@@ -93,9 +93,9 @@ bool may_overwrite(const std::string& path) {
   std::error_code none;
   const std::filesystem::file_status status = std::filesystem::status(path, none);
   if (!std::filesystem::is_regular_file(status)) return true;  // a pipe, or an error of its own
-  constexpr std::int64_t kMostBytes = kMiB;
-  if (std::filesystem::file_size(path, none) > kMostBytes) return false;
-  const std::string text = read_whole_file(path, kMostBytes);
+  constexpr std::int64_t kMaxBytes = kMiB;
+  if (std::filesystem::file_size(path, none) > kMaxBytes) return false;
+  const std::string text = read_whole_file(path, kMaxBytes);
   return text.empty() || text.find("`snug doctor`") != std::string::npos;
 }
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "backend/cuda/cuda_target.h"
 #include "device/build_features.h"
+#include "device/card_device.h"
 #include "fit/fixes.h"
 #include "report/plan/fix_table.h"
 
@@ -13,11 +13,12 @@ namespace snug::cli {
 
 std::optional<report::SnugNeed> snug_need(const doctor::DoctorCase& c) {
   if (!c.memory || c.card_bytes <= 0) return std::nullopt;
-  const fit::Card& card = c.card != nullptr ? *c.card : fit::card_named("rtx3060");
-  const cuda::CudaTarget target(card.bf16_tflops > 0);
+  const fit::Card& card = c.card != nullptr ? *c.card : fit::assumed_card();
   config::LoadedConfig config = c.config;
   config.values.dtype = name_of(c.memory->run.compute);
-  const fit::Planner planner(target, c.vocab_size, fit::card_rates(card));
+  const device::CardDevice device(card, config::Config{});
+  const fit::Planner planner(device.target(), c.vocab_size,
+                             device.rates(config.values, c.vocab_size));
   // Where others hold nearly all of the card not even the context has room.
   const std::int64_t given =
       std::max<std::int64_t>(0, c.card_bytes - c.memory->context_range.high_bytes);

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kShortestInterval = 0.1, kLongestInterval = 86400;
+constexpr double kMinInterval = 0.1, kLongestInterval = 86400;
 
 struct WatchSettings {
   double interval_seconds = 1;
@@ -43,12 +43,12 @@ WatchSettings watch_settings(Arguments arguments) {
     const std::string_view text = argument;
     if (text.starts_with(kInterval)) {
       const bool number = parse_all(text.substr(kInterval.size()), settings.interval_seconds);
-      if (!number || !(settings.interval_seconds >= kShortestInterval) ||
+      if (!number || !(settings.interval_seconds >= kMinInterval) ||
           settings.interval_seconds > kLongestInterval) {
         throw ConfigError(
             fmt::format("{} is not a time between two samples\nwrite seconds, from "
                         "{} to {}: --interval=2",
-                        argument, kShortestInterval, kLongestInterval));
+                        argument, kMinInterval, kLongestInterval));
       }
     } else if (text.starts_with(kCount)) {
       if (!parse_all(text.substr(kCount.size()), settings.count) || settings.count < 1) {

@@ -80,4 +80,8 @@ inline std::string argument_error(const std::vector<std::string>& arguments,
   return error_of([&] { load_config(command, arguments); });
 }
 
+inline bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
 }  // namespace snug::config

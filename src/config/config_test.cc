@@ -7,10 +7,6 @@
 namespace snug::config {
 namespace {
 
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(Load, LaterWinsAlsoAFileAfterAnArgument) {
   const TestFile file("batch_size = 8");
   EXPECT_EQ(load(Command::kTrain, {file.path(), "--batch_size=16"}).values.batch_size, 16);

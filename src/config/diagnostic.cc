@@ -9,8 +9,6 @@
 namespace snug::config {
 namespace {
 
-constexpr std::size_t kArgumentColumns = 60;
-
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 // One column per character: tabs become spaces, other control characters question marks.

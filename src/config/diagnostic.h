@@ -28,6 +28,8 @@ bool is_utf8(std::string_view text);
 // The code points of valid UTF-8, that is its columns on a terminal for most scripts.
 std::size_t column_count(std::string_view text);
 
+constexpr std::size_t kArgumentColumns = 60;  // shown of an argument
+
 // At most `columns` wide, cut at the end with "...".
 std::string shortened(std::string_view text, std::size_t columns);
 

@@ -15,7 +15,6 @@ namespace snug::config {
 namespace {
 
 constexpr std::string_view kDashes = "--";
-constexpr std::size_t kShownColumns = 60;
 
 Origin argument_origin(const std::string& argument, std::size_t begin, std::size_t end) {
   Origin origin;
@@ -35,12 +34,12 @@ Origin argument_origin(const std::string& argument, std::size_t begin, std::size
                                const std::string& rest) {
   const std::string near = nearest_word(key, all_keys(), suggestion_reach(key));
   const std::size_t begin = argument.find(key);
-  throw_at(
-      argument_origin(argument, begin, begin + key.size()),
-      {key.empty() ? "no setting is named"
-                   : fmt::format("there is no setting `{}`", shortened(key, 40)),
-       near.empty() ? "--help lists all settings"
-                    : fmt::format("did you mean --{}{}?", near, shortened(rest, kShownColumns))});
+  throw_at(argument_origin(argument, begin, begin + key.size()),
+           {key.empty() ? "no setting is named"
+                        : fmt::format("there is no setting `{}`", shortened(key, 40)),
+            near.empty()
+                ? "--help lists all settings"
+                : fmt::format("did you mean --{}{}?", near, shortened(rest, kArgumentColumns))});
 }
 
 // The literal if it is one; a string field takes any other text as it is, too.
@@ -93,13 +92,13 @@ bool is_bare_flag(std::span<const std::string> arguments, std::size_t at) {
   if (!rest.empty()) {
     fail_argument(argument,
                   {"a setting starts with two dashes",
-                   fmt::format("write {}{}{}", kDashes, key, shortened(rest, kShownColumns))});
+                   fmt::format("write {}{}{}", kDashes, key, shortened(rest, kArgumentColumns))});
   }
   const bool next_is_value = at + 1 < arguments.size() && !arguments[at + 1].starts_with('-');
   const std::string value = next_is_value ? arguments[at + 1] : field->is_bool() ? "True" : "VALUE";
   fail_argument(argument, {fmt::format("{} has no value", key),
                            fmt::format("write it as one word: {}{}={}", kDashes, key,
-                                       shortened(value, kShownColumns))});
+                                       shortened(value, kArgumentColumns))});
 }
 
 void read_argument(LoadedConfig& config, python::PythonReader& reader,

@@ -5,10 +5,6 @@
 namespace snug::config {
 namespace {
 
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(Relations, HeadsMustDivideTheWidth) {
   EXPECT_EQ(text_error("# mine\nn_embd  = 512     # safer\n"),
             "mine.py:2: n_embd = 512 is not divisible by n_head = 12\n"

@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kRedrawInterval = std::chrono::milliseconds(100);
 constexpr auto kPlainInterval = std::chrono::seconds(10);
-constexpr std::size_t kFewestColumns = 40;
+constexpr std::size_t kMinColumns = 40;
 constexpr const char* kClearLine = "\r\033[K";
 
 std::size_t terminal_columns() {
@@ -27,7 +27,7 @@ std::size_t terminal_columns() {
 bool can_redraw() {
   const char* term = std::getenv("TERM");
   const bool dumb = term != nullptr && std::string_view(term) == "dumb";
-  return isatty(STDOUT_FILENO) == 1 && !dumb && terminal_columns() >= kFewestColumns;
+  return isatty(STDOUT_FILENO) == 1 && !dumb && terminal_columns() >= kMinColumns;
 }
 
 // Cuts UTF-8 text to so many code points; each is one column wide in what we print.

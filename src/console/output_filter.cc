@@ -45,9 +45,9 @@ Character decode(std::string_view text) {
     if ((byte(i) & 0xC0) != 0x80) return {};
     code_point = code_point << 6 | (byte(i) & 0x3F);
   }
-  constexpr std::array<std::uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+  constexpr std::array<std::uint32_t, 5> kMin = {0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = code_point >= 0xD800 && code_point < 0xE000;
-  if (code_point < kLeast[length] || code_point > 0x10FFFF || surrogate) return {};
+  if (code_point < kMin[length] || code_point > 0x10FFFF || surrogate) return {};
   return {code_point, length};
 }
 

@@ -11,7 +11,7 @@
 namespace snug::console {
 namespace {
 
-constexpr std::size_t kMostBarCells = 20, kFewestBarCells = 6;
+constexpr std::size_t kMaxBarCells = 20, kMinBarCells = 6;
 constexpr std::size_t kBarFrame = 3;  // a space before it and its two ends
 
 // "12.03/40.90 MiB", or "812.00 KiB/40.90 MiB" where the units differ.
@@ -53,8 +53,8 @@ std::string progress_line(const ProgressFacts& facts, std::size_t columns) {
   const std::string val_text = fmt::format("{:<{}}", known, 13 + facts.val_note.size());
   const std::string val = if_it_fits(val_text);
   std::string bar;
-  if (room >= kFewestBarCells + kBarFrame) {
-    const std::size_t cells = std::min(room - kBarFrame, kMostBarCells);
+  if (room >= kMinBarCells + kBarFrame) {
+    const std::size_t cells = std::min(room - kBarFrame, kMaxBarCells);
     bar = " " + progress_bar(facts.done_share, static_cast<int>(cells));
   }
   return head + bar + loss + val + rate + memory + eta;

@@ -16,8 +16,6 @@
 namespace snug::device {
 namespace {
 
-constexpr std::string_view kAssumedCard = "rtx3060";  // the card that most users have
-
 const fit::Card* card_of(config::LoadedConfig& config) {
   const config::Config& values = config.values;
   if (!values.card.empty()) {
@@ -35,7 +33,7 @@ const fit::Card* card_of(config::LoadedConfig& config) {
     return &card;
   }
   if (!values.device.starts_with("cuda")) return nullptr;
-  const fit::Card& card = fit::card_named(kAssumedCard);
+  const fit::Card& card = fit::assumed_card();
   config.notices.push_back(fmt::format(
       "no card is named: planned for a {}; --card=NAME plans for yours, `snug cards` lists them",
       card.name));

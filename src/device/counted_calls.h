@@ -11,7 +11,7 @@ struct CountedCall {
   std::string name;
   std::function<void()> run;
   bool streams = true;
-  double least_multiply_adds = 0;  // of all its kernels, on tensor cores
+  double min_multiply_adds = 0;  // of all its kernels, on tensor cores
 };
 std::vector<CountedCall> counted_calls();
 

@@ -23,9 +23,9 @@ struct Limits {
   // Narrower models get more rows for the same arithmetic: with few, all that elementwise ops touch
   // would lie in a cache where it does not in a run.
   explicit Limits(const config::Config& config) {
-    constexpr std::int64_t kMostRows = 8192;
+    constexpr std::int64_t kMaxRows = 8192;
     const std::int64_t narrower = width / std::min(width, config.n_embd);
-    rows = std::min(rows * narrower * narrower, kMostRows);
+    rows = std::min(rows * narrower * narrower, kMaxRows);
   }
 
   bool can_shrink() const { return width > 16; }

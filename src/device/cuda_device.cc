@@ -46,9 +46,6 @@ fit::Budget budget_of(const config::Config& config, const cuda::OpenCard& card) 
 // float32 as nanoGPT lets PyTorch multiply it: operands of products rounded to 10 bits.
 constexpr std::string_view kTf32 = "tf32";
 
-// The rates of a card that nobody has listed: those of the assumed one.
-constexpr std::string_view kAssumedCard = "rtx3060";
-
 }  // namespace
 
 CudaDevice::CudaDevice(const config::Config& config)
@@ -62,7 +59,7 @@ CudaDevice::CudaDevice(const config::Config& config)
 }
 
 fit::Rates CudaDevice::rates(const config::Config&, std::int64_t) const {
-  return fit::card_rates(known_ != nullptr ? *known_ : fit::card_named(kAssumedCard));
+  return fit::card_rates(known_ != nullptr ? *known_ : fit::assumed_card());
 }
 
 std::unique_ptr<backend::Executor> CudaDevice::make_executor(const program::Program& program,

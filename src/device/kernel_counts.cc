@@ -48,7 +48,7 @@ KernelCounts row_of(const CountedCall& call, const std::string& kernel,
   row.call = call.name;
   row.streams = call.streams && !is_index_kernel(kernel);
   row.launches = counts.launches;
-  row.least_bytes = static_cast<double>(counts.distinct_read + counts.distinct_written);
+  row.min_bytes = static_cast<double>(counts.distinct_read + counts.distinct_written);
   row.memory_bytes = static_cast<double>(counts.memory_read + counts.memory_written);
   row.sectors_used = counts.sectors_used();
   row.requests_used = counts.requests_used();
@@ -69,7 +69,7 @@ double KernelCounts::seconds() const {
 
 double KernelCounts::tensor_share() const {
   if (multiply_adds == 0) return 0;
-  return tensor_seconds * least_multiply_adds / multiply_adds / seconds();
+  return tensor_seconds * min_multiply_adds / multiply_adds / seconds();
 }
 
 bool can_count_kernels() { return true; }
@@ -97,7 +97,7 @@ CountedCard count_kernels(const std::string& card) {
                         facts.maxThreadsPerMultiProcessor;
       // The call's least is shared out by what its kernels do.
       if (row.multiply_adds > 0) {
-        row.least_multiply_adds = call.least_multiply_adds * row.multiply_adds / multiply_adds;
+        row.min_multiply_adds = call.min_multiply_adds * row.multiply_adds / multiply_adds;
       }
       counted.kernels.push_back(row);
     }

@@ -19,17 +19,17 @@ struct KernelCounts {
   // Global memory: the least that the operands need, what goes to and from memory beyond a model of
   // the card's cache; of the 32-byte sectors that a block touches, the share that it asks for, and
   // that of its requests one by one.
-  double least_bytes = 0, memory_bytes = 0, sectors_used = 0, requests_used = 0;
+  double min_bytes = 0, memory_bytes = 0, sectors_used = 0, requests_used = 0;
   // Shared memory: passes over its banks, and those too many, per pass that is needed.
   double shared_passes = 0, bank_conflicts = 0;
   // Products on tensor cores, and the least for attention of that shape; 0: none.
-  double multiply_adds = 0, least_multiply_adds = 0;
+  double multiply_adds = 0, min_multiply_adds = 0;
   // Warps that a multiprocessor holds by threads and shared memory, of those that it could.
   double warps_share = 0;
   // Derived: what each part of the card needs at its peak.
   double memory_seconds = 0, tensor_seconds = 0, shared_seconds = 0;
 
-  double memory_ratio() const { return memory_bytes / least_bytes; }
+  double memory_ratio() const { return memory_bytes / min_bytes; }
   double seconds() const;  // the largest of the three
   // Of the tensor cores' peak, if the largest of the three were all: the roofline.
   double tensor_share() const;

@@ -91,7 +91,7 @@ std::string nearest_key(const std::string& model) {
   return config::nearest_word(word, keys, config::suggestion_reach(word));
 }
 
-constexpr std::int64_t kMostGibibytes = 1024;
+constexpr std::int64_t kMaxGibibytes = 1024;
 
 // Cards that only their memory is known of, by whole GiB. Rates and family are those of the card
 // that most users have; of the memory the driver keeps as much as of that one.
@@ -99,10 +99,10 @@ class SizedCards {
  public:
   SizedCards() {
     const Card& like = *cards_named(name_of("rtx3060")).front();
-    for (std::int64_t gib = 1; gib <= kMostGibibytes; ++gib) {
+    for (std::int64_t gib = 1; gib <= kMaxGibibytes; ++gib) {
       names_.push_back({fmt::format("{}gib", gib), fmt::format("{} GiB card", gib)});
     }
-    for (std::int64_t gib = 1; gib <= kMostGibibytes; ++gib) {
+    for (std::int64_t gib = 1; gib <= kMaxGibibytes; ++gib) {
       const auto& [key, name] = names_[static_cast<std::size_t>(gib - 1)];
       Card card = like;
       card.key = key;
@@ -113,7 +113,7 @@ class SizedCards {
     }
   }
   const Card* of(std::int64_t gib) const {
-    if (gib < 1 || gib > kMostGibibytes) return nullptr;
+    if (gib < 1 || gib > kMaxGibibytes) return nullptr;
     return &cards_[static_cast<std::size_t>(gib - 1)];
   }
 
@@ -188,5 +188,7 @@ ContextRange cuda_context(const Card& card) {
 // Seen in GiB: 0.27 (minimind #48), 0.29 of bare X, 0.56 with GNOME and a browser, 0.96 with a busy
 // one. Half a GiB stands for a desktop with little open: the rest can be closed before a run.
 std::int64_t display_bytes(const Card& card) { return card.desktop ? 512 * kMiB : 0; }
+
+const Card& assumed_card() { return card_named("rtx3060"); }
 
 }  // namespace snug::fit

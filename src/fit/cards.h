@@ -37,6 +37,9 @@ const Card* find_card(std::string_view text);
 // The same, or a ConfigError that suggests the nearest.
 const Card& card_named(std::string_view text);
 
+// The one that is assumed where none is known: what most users have.
+const Card& assumed_card();
+
 // A card by its memory alone; its rates are those of an RTX 3060.
 bool is_card_of_size(const Card& card);
 

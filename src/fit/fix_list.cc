@@ -55,7 +55,7 @@ void add_checkpointing(std::vector<Fix>& fixes, const FixMaker& maker, const Pla
   std::int64_t low = base.checkpoint_blocks, high = base.n_layer;
   while (high - low > 1) {
     const std::int64_t middle = (low + high) / 2;
-    (planner.least_bytes(with(middle)) > maker.usable_bytes() ? low : high) = middle;
+    (planner.min_bytes(with(middle)) > maker.usable_bytes() ? low : high) = middle;
   }
   const auto add = [&](std::int64_t blocks) {
     fixes.push_back(maker.make(FixKind::kCheckpoint, Effect::kSame, with(blocks)));
@@ -124,7 +124,7 @@ void add_less_training(std::vector<Fix>& fixes, const FixMaker& maker, const Pla
     config::Config next = base;
     next.block_size = block;
     next.eval_block_size = std::min(base.eval_block_size, block);
-    const bool fits = planner.least_bytes(next) <= maker.usable_bytes();
+    const bool fits = planner.min_bytes(next) <= maker.usable_bytes();
     if (fits || block == base.block_size / 2) {
       fixes.push_back(maker.make(FixKind::kShorterContext, Effect::kShorterContext, next));
     }
@@ -141,9 +141,9 @@ void add_smaller_model(std::vector<Fix>& fixes, const FixMaker& maker, const Pla
   std::int64_t low = 1, high = largest + 1;
   while (high - low > 1) {
     const std::int64_t middle = (low + high) / 2;
-    (planner.least_bytes(config_of(middle)) > maker.usable_bytes() ? high : low) = middle;
+    (planner.min_bytes(config_of(middle)) > maker.usable_bytes() ? high : low) = middle;
   }
-  const bool fits = planner.least_bytes(config_of(low)) <= maker.usable_bytes();
+  const bool fits = planner.min_bytes(config_of(low)) <= maker.usable_bytes();
   fixes.push_back(
       maker.make(kind, Effect::kSmallerModel, config_of(fits ? low : (largest + 1) / 2)));
 }

@@ -31,9 +31,9 @@ std::unique_ptr<plan::RunPlan> Planner::plan(const config::Config& config) const
   return plan::plan_training(config, vocab_size_, target_);
 }
 
-std::int64_t Planner::least_bytes(const config::Config& config) const {
+std::int64_t Planner::min_bytes(const config::Config& config) const {
   const program::Program program = plan::training_program(config, vocab_size_, target_);
-  return checked_add(plan::most_live_bytes(program), target_.overhead_bytes(program));
+  return checked_add(plan::peak_live_bytes(program), target_.overhead_bytes(program));
 }
 
 DType Planner::compute_dtype(const config::Config& config) const {

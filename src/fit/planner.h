@@ -21,7 +21,7 @@ class Planner {
   // Most bytes alive at once plus the overhead: what plan() needs unless packing leaves gaps, never
   // more. Grows with batch_size and eval_batch_size when nothing else changes, because every tensor
   // and scratch does. A tenth of plan()'s time.
-  std::int64_t least_bytes(const config::Config& config) const;
+  std::int64_t min_bytes(const config::Config& config) const;
   // Of one iteration: all micro-steps and the update, by the rates' middle.
   double iteration_seconds(const config::Config& config) const;
 

@@ -91,13 +91,13 @@ config::Config apply(const config::Config& config, const GridPoint& point) {
 Search::Search(const Planner& planner, const config::Config& config, const Grid& grid)
     : planner_(planner), config_(config), grid_(grid), structures_(structures()) {
   for (Structure& s : structures_) {
-    s.least_seconds = std::numeric_limits<double>::infinity();
+    s.min_seconds = std::numeric_limits<double>::infinity();
     for (const std::int64_t batch : grid.batch_sizes) {
-      s.least_seconds = std::min(s.least_seconds, seconds_of(s.with(batch)));
+      s.min_seconds = std::min(s.min_seconds, seconds_of(s.with(batch)));
     }
   }
   std::stable_sort(structures_.begin(), structures_.end(),
-                   [](const auto& a, const auto& b) { return a.least_seconds < b.least_seconds; });
+                   [](const auto& a, const auto& b) { return a.min_seconds < b.min_seconds; });
 }
 
 std::vector<Search::Structure> Search::structures() const {
@@ -140,7 +140,7 @@ double Search::seconds_of(const GridPoint& point) {
 // batch.
 std::size_t Search::fitting_count(const Structure& structure, std::int64_t budget_bytes) const {
   const auto fits = [&](std::int64_t batch) {
-    return planner_.least_bytes(apply(config_, structure.with(batch))) <= budget_bytes;
+    return planner_.min_bytes(apply(config_, structure.with(batch))) <= budget_bytes;
   };
   if (!fits(grid_.batch_sizes.front())) return 0;
   const auto end =
@@ -162,7 +162,7 @@ std::vector<std::int64_t> Search::by_seconds(const Structure& structure, std::si
 std::optional<Found> Search::fastest(std::int64_t budget_bytes) {
   std::optional<Found> best;
   for (const Structure& s : structures_) {
-    if (best && s.least_seconds >= best->iteration_seconds) break;
+    if (best && s.min_seconds >= best->iteration_seconds) break;
     const std::size_t count = fitting_count(s, budget_bytes);
     for (const std::int64_t batch : by_seconds(s, count)) {
       const double taken = seconds_of(s.with(batch));
@@ -183,7 +183,7 @@ Found Search::smallest() {
   std::vector<std::pair<std::int64_t, GridPoint>> candidates;
   for (const Structure& s : structures_) {
     const GridPoint point = s.with(grid_.batch_sizes.front());
-    candidates.emplace_back(planner_.least_bytes(apply(config_, point)), point);
+    candidates.emplace_back(planner_.min_bytes(apply(config_, point)), point);
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

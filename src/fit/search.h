@@ -60,7 +60,7 @@ class Search {
     std::int64_t checkpoint_blocks;
     bool recompute_light;
     std::int64_t loss_chunk, eval_batch_size;
-    double least_seconds = 0;
+    double min_seconds = 0;
 
     GridPoint with(std::int64_t batch_size) const {
       return {batch_size, checkpoint_blocks, recompute_light, loss_chunk, eval_batch_size};

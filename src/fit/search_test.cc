@@ -11,7 +11,7 @@
 namespace snug::fit {
 namespace {
 
-constexpr std::int64_t kVocabulary = 101;
+constexpr std::int64_t kVocabSize = 101;
 
 struct Point {
   std::int64_t total_bytes;
@@ -55,7 +55,7 @@ class SearchGrid : public testing::TestWithParam<GridCase> {};
 
 TEST_P(SearchGrid, FindsWhatBruteForceFinds) {
   const PretendTarget target;
-  const Planner planner(target, kVocabulary, pretend_rates());
+  const Planner planner(target, kVocabSize, pretend_rates());
   const config::LoadedConfig loaded = small_loaded(GetParam().arguments);
   const config::Config& config = loaded.values;
   const Grid grid = full_grid(config, planner);
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Grids, SearchGrid,
 // What bisection over the batch rests on.
 TEST(SearchRestsOn, NeedThatGrowsWithTheBatch) {
   const PretendTarget target;
-  const Planner planner(target, kVocabulary, pretend_rates());
+  const Planner planner(target, kVocabSize, pretend_rates());
   for (const char* chunk : {"--loss_chunk=0", "--loss_chunk=64", "--loss_chunk=100"}) {
     const config::LoadedConfig loaded = small_loaded({chunk, "--batch_size=360"});
     for (const std::int64_t blocks : {0, 1, 3, 4}) {
@@ -101,7 +101,7 @@ TEST(SearchRestsOn, NeedThatGrowsWithTheBatch) {
       for (const std::int64_t batch : divisors(720)) {
         const config::Config next =
             apply(loaded.values, {batch, blocks, true, loaded.values.loss_chunk, 0});
-        const std::int64_t need = planner.least_bytes(next);
+        const std::int64_t need = planner.min_bytes(next);
         EXPECT_GE(need, last) << batch;
         EXPECT_LE(need, planner.plan(next)->total_bytes());
         last = need;
@@ -113,7 +113,7 @@ TEST(SearchRestsOn, NeedThatGrowsWithTheBatch) {
 // A larger batch does the same per token: no op goes through more than its rows.
 TEST(SearchRestsOn, TimeThatGrowsWithTheBatchAndNoFaster) {
   const PretendTarget target;
-  const Planner planner(target, kVocabulary, pretend_rates());
+  const Planner planner(target, kVocabSize, pretend_rates());
   const auto seconds_per_sequence = [&](std::int64_t batch) {
     config::Config config =
         small_loaded({"--n_embd=256", "--block_size=512", "--gradient_accumulation_steps=1"})
@@ -135,7 +135,7 @@ TEST(Search, DivisorsAreAllAndRising) {
 
 TEST(Search, GridStaysWithinTheKeysRanges) {
   const PretendTarget target;
-  const Planner planner(target, kVocabulary, pretend_rates());
+  const Planner planner(target, kVocabSize, pretend_rates());
   // 2^17 micro-batches of 1 are more than gradient_accumulation_steps can be.
   const config::LoadedConfig loaded =
       small_loaded({"--batch_size=16384", "--gradient_accumulation_steps=8"});

@@ -11,16 +11,16 @@ namespace snug::fit {
 namespace {
 
 // Beyond this many layers nobody trains what Snug is for.
-constexpr std::int64_t kMostLayers = 192;
+constexpr std::int64_t kMaxLayers = 192;
 
-// The largest of the rising sizes whose plan fits; need grows with the size. least_bytes() may be
+// The largest of the rising sizes whose plan fits; need grows with the size. min_bytes() may be
 // too low by what packing adds, so the last step plans for real.
 template <typename ConfigOf>
 std::optional<config::Config> largest_fitting(const FixMaker& maker, const Planner& planner,
                                               const std::vector<std::int64_t>& sizes,
                                               const ConfigOf& config_of) {
   auto end = std::partition_point(sizes.begin(), sizes.end(), [&](std::int64_t size) {
-    return maker.fits(planner.least_bytes(config_of(size)));
+    return maker.fits(planner.min_bytes(config_of(size)));
   });
   for (int tries = 0; end != sizes.begin() && tries < 3; ++tries) {
     config::Config config = config_of(*--end);
@@ -110,7 +110,7 @@ void add_more_layers(std::vector<Fix>& uses, const FixMaker& maker, const Planne
   const config::Limit& limit = config::field_of(&config::Config::n_layer).limit;
   std::vector<std::int64_t> sizes;
   for (std::int64_t size = now.n_layer + 1;
-       size <= kMostLayers && limit.allows(static_cast<double>(size)); ++size) {
+       size <= kMaxLayers && limit.allows(static_cast<double>(size)); ++size) {
     sizes.push_back(size);
   }
   const bool all = now.checkpoint_blocks == now.n_layer;

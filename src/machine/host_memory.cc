@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "machine/system_text.h"
 
 namespace snug::machine {
 namespace {
@@ -85,11 +86,6 @@ bool names_memory(const std::string& controllers) {
   return ("," + controllers + ",").find(",memory,") != std::string::npos;
 }
 
-std::string text_of(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 }  // namespace
 
 HostMemory host_memory() {
@@ -97,7 +93,7 @@ HostMemory host_memory() {
   const auto available = kib_line("/proc/meminfo", "MemAvailable");
   if (!total || !available) throw DeviceError("/proc/meminfo cannot be read: is /proc mounted?");
   HostMemory memory{*total, *available, "machine"};
-  memory = within_cgroups(memory, "/sys/fs/cgroup", text_of("/proc/self/cgroup"));
+  memory = within_cgroups(memory, "/sys/fs/cgroup", system_text("/proc/self/cgroup"));
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
       limit.rlim_cur < static_cast<rlim_t>(std::numeric_limits<std::int64_t>::max())) {

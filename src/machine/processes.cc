@@ -11,13 +11,10 @@
 #include <optional>
 #include <system_error>
 
+#include "machine/system_text.h"
+
 namespace snug::machine {
 namespace {
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 // The words of /proc/PID/cmdline, each of which ends in a zero.
 std::vector<std::string> words_of(const std::string& command_line) {
@@ -58,10 +55,10 @@ std::int64_t resident_bytes_of(std::int64_t pid, const std::string& proc) {
 }  // namespace
 
 std::string process_name(std::int64_t pid, const std::string& proc) {
-  const std::vector<std::string> words = words_of(text_of(folder_of(pid, proc) + "/cmdline"));
+  const std::vector<std::string> words = words_of(system_text(folder_of(pid, proc) + "/cmdline"));
   // A program that has written a title over its words, or none at all, as the kernel's own.
   if (words.empty() || words.front().empty() || words.front().find(' ') != std::string::npos) {
-    std::string name = text_of(folder_of(pid, proc) + "/comm");
+    std::string name = system_text(folder_of(pid, proc) + "/comm");
     name.resize(std::min(name.find('\n'), name.size()));
     return name.empty() ? "?" : name;
   }

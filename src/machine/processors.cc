@@ -10,6 +10,8 @@
 #include <optional>
 #include <sstream>
 
+#include "machine/system_text.h"
+
 namespace snug::machine {
 namespace {
 
@@ -38,13 +40,8 @@ bool names_cpu(const std::string& controllers) {
   return ("," + controllers + ",").find(",cpu,") != std::string::npos;
 }
 
-std::string text_of(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 std::optional<double> busy_seconds_now() {
-  return busy_seconds(text_of("/proc/stat"), static_cast<double>(::sysconf(_SC_CLK_TCK)));
+  return busy_seconds(system_text("/proc/stat"), static_cast<double>(::sysconf(_SC_CLK_TCK)));
 }
 
 double seconds(const timeval& time) {
@@ -76,7 +73,7 @@ int within_cpu_quota(int core_count, const std::string& mount, const std::string
 }
 
 int within_cpu_quota(int core_count) {
-  return within_cpu_quota(core_count, "/sys/fs/cgroup", text_of("/proc/self/cgroup"));
+  return within_cpu_quota(core_count, "/sys/fs/cgroup", system_text("/proc/self/cgroup"));
 }
 
 std::optional<double> busy_seconds(const std::string& stat, double ticks_per_second) {

@@ -49,7 +49,7 @@ std::vector<Block> blocks_in(Space space, const program::Program& program,
   return blocks;
 }
 
-std::int64_t most_live_bytes(const program::Program& program, const std::vector<Block>& blocks) {
+std::int64_t peak_live_bytes(const program::Program& program, const std::vector<Block>& blocks) {
   Plan plan;
   add_timeline(program, blocks, plan);
   return plan.lower_bound_bytes;
@@ -104,8 +104,8 @@ std::int64_t Plan::arena_bytes_in(Space where) const {
   return found == shared_arenas.end() ? 0 : found->byte_count;
 }
 
-std::int64_t most_live_bytes(const program::Program& program) {
-  return most_live_bytes(program, blocks_in(compute_space(program), program, live_blocks(program)));
+std::int64_t peak_live_bytes(const program::Program& program) {
+  return peak_live_bytes(program, blocks_in(compute_space(program), program, live_blocks(program)));
 }
 
 namespace {
@@ -115,7 +115,7 @@ void pack_own_space(const program::Program& program, const std::vector<Block>& b
   add_timeline(program, blocks, plan);
   // Scratch that stays where it is stays in the cache; but not a byte is spent on that.
   const std::vector<Block> shared = with_shared_scratch(blocks);
-  if (most_live_bytes(program, shared) == plan.lower_bound_bytes) {
+  if (peak_live_bytes(program, shared) == plan.lower_bound_bytes) {
     const Packing packing = pack(shared, plan.lower_bound_bytes);
     if (packing.total_bytes == plan.lower_bound_bytes) {
       plan.arena_bytes = packing.total_bytes;
@@ -131,7 +131,7 @@ void pack_own_space(const program::Program& program, const std::vector<Block>& b
 void pack_shared_space(Space space, const program::Program& program,
                        const std::vector<Block>& blocks, Plan& plan) {
   if (blocks.empty()) return;
-  const Packing packing = pack(blocks, most_live_bytes(program, blocks));
+  const Packing packing = pack(blocks, peak_live_bytes(program, blocks));
   plan.shared_arenas.push_back({space, packing.total_bytes});
   place(program, blocks, packing, plan);
 }

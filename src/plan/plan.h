@@ -60,7 +60,7 @@ struct Plan {
 Space compute_space(const program::Program& program);
 
 // Plan::lower_bound_bytes alone, without placing anything.
-std::int64_t most_live_bytes(const program::Program& program);
+std::int64_t peak_live_bytes(const program::Program& program);
 
 // Throws InternalError when a tensor is touched outside its lifetime. Where assertions are on, the
 // plan is verified before it is returned.

@@ -315,7 +315,7 @@ TEST(Plan, EverySpaceHasAnArenaOfItsOwn) {
     EXPECT_GT(plan.arena_bytes_in(Space::kPinned), 0);
     EXPECT_EQ(plan.arena_bytes_in(Space::kHost), 0);
     EXPECT_LE(plan.lower_bound_bytes, together.lower_bound_bytes);
-    EXPECT_EQ(most_live_bytes(program), plan.lower_bound_bytes);
+    EXPECT_EQ(peak_live_bytes(program), plan.lower_bound_bytes);
     plan.shared_arenas[0].byte_count -= kTensorAlignment;
     EXPECT_THROW(verify_plan(program, plan), InternalError) << seed;
   }

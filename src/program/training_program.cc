@@ -40,7 +40,7 @@ void add_batch_io(ProgramBuilder& builder) {
   phase.host.targets = builder.from_host(phase.io.targets);
 }
 
-// Right behind the loss head: where the host cannot look, it has them while the rest still runs.
+// Right after the loss head: where the host cannot look, it has them while the rest still runs.
 void hand_out_losses(ProgramBuilder& builder) {
   Phase& phase = builder.phase();
   phase.host.losses = builder.to_host(phase.io.losses);

@@ -7,7 +7,7 @@
 namespace snug::report {
 namespace {
 
-constexpr std::size_t kPageColumns = 80;
+constexpr std::size_t kCommandColumns = 80;
 constexpr std::string_view kIndent = "  ", kGoesOn = " \\";
 
 }  // namespace
@@ -33,7 +33,7 @@ std::vector<std::string> command_lines(const std::vector<std::string>& words, st
 std::string wrapped_command(const std::string& label, const std::vector<std::string>& words) {
   const std::size_t label_columns = columns_of(label);
   std::string text, begin = label;
-  for (const std::string& line : command_lines(words, kPageColumns - label_columns)) {
+  for (const std::string& line : command_lines(words, kCommandColumns - label_columns)) {
     text += fmt::format("{}{}\n", begin, line);
     begin.assign(label_columns, ' ');
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace snug::report {
 
@@ -41,6 +42,11 @@ std::string escape_html(std::string_view text) {
     }
   }
   return safe;
+}
+
+std::string change_text(double ratio) {
+  const double percent = (ratio - 1) * 100;
+  return std::fabs(percent) < 0.5 ? "0%" : fmt::format("{:+.0f}%", percent);
 }
 
 }  // namespace snug::report

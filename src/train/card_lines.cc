@@ -7,7 +7,7 @@
 namespace snug::train {
 namespace {
 
-constexpr std::size_t kMostHolders = 4;
+constexpr std::size_t kMaxHolders = 4;
 
 std::string holder_text(const device::CardHolder& holder) {
   return fmt::format("{} (pid {}){}", holder.name, holder.pid,
@@ -19,11 +19,11 @@ std::string holder_text(const device::CardHolder& holder) {
 std::string holders_line(const device::CardFacts& card) {
   if (card.holders.empty()) return "";
   std::string line = "others are on the card: ";
-  for (std::size_t i = 0; i < card.holders.size() && i < kMostHolders; ++i) {
+  for (std::size_t i = 0; i < card.holders.size() && i < kMaxHolders; ++i) {
     line += (i == 0 ? "" : ", ") + holder_text(card.holders[i]);
   }
-  if (card.holders.size() > kMostHolders) {
-    line += fmt::format(" and {} more", card.holders.size() - kMostHolders);
+  if (card.holders.size() > kMaxHolders) {
+    line += fmt::format(" and {} more", card.holders.size() - kMaxHolders);
   }
   return line;
 }

@@ -10,20 +10,13 @@
 #include "fit/rates.h"
 #include "report/plan/refusal.h"
 #include "report/plan/words.h"
+#include "train/profile_times.h"
 #include "train/random_run.h"
 
 namespace snug::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::int64_t kWarmUp = 2, kFewest = 3;
-constexpr double kQuiet = 0.1;
-
-double quantile(std::vector<double> values, double part) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(part * static_cast<double>(values.size()))];
-}
 
 // Sums what one iteration after the other did, by phase and kind of op.
 class CardTable {
@@ -105,11 +98,11 @@ StepProfile profile_card(const config::Config& config, std::unique_ptr<device::D
   const double byte_rate = cuda::measure_copy_rate(executor);
   run.engine().initialize();  // measuring has overwritten the weights
   std::int64_t iteration = 0;
-  while (iteration < kWarmUp) run.engine().step(iteration++);
+  while (iteration < kWarmUpIterations) run.engine().step(iteration++);
   CardTable table(run.plan(), rates);
   const Clock::time_point start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  while (iteration < kWarmUp + kFewest || elapsed() < seconds) {
+  while (iteration < kWarmUpIterations + kMinIterations || elapsed() < seconds) {
     table.add_iteration(cuda::time_ops(executor, [&] { run.engine().step(iteration); }));
     ++iteration;
   }

@@ -16,7 +16,7 @@ namespace snug::train {
 namespace {
 
 // Up to so many uncached positions are decoded one by one: cheaper than a prefill of the window.
-constexpr std::int64_t kDecodeAtMost = 8;
+constexpr std::int64_t kMaxDecode = 8;
 
 // The largest logit. With a NaN there is no order among them, and with an infinite one no
 // distribution.
@@ -97,7 +97,7 @@ std::span<const float> Generator::logits_after(std::span<const std::int32_t> tok
   const auto length = static_cast<std::int64_t>(tokens.size());
   if (length > window_) {
     prefill(tokens.last(static_cast<std::size_t>(window_)));
-  } else if (length - cached_ > kDecodeAtMost) {
+  } else if (length - cached_ > kMaxDecode) {
     cached_ = length;
     prefill(tokens);
   } else {

@@ -41,7 +41,7 @@ bool RunSaver::try_save(const checkpoint::TrainingState& state, bool is_best) {
   } catch (const checkpoint::SaveFailed& error) {
     if (failure_count_ == 0 || last_try_ - last_counted_ >= kRetryInterval) {
       last_counted_ = last_try_;
-      if (++failure_count_ >= kMostFailures) throw;
+      if (++failure_count_ >= kMaxFailures) throw;
     }
     console_.warn(fmt::format("warning: {}\nthe run goes on and tries again in {} seconds",
                               error.what(), kRetryInterval.count()));

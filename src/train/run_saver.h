@@ -19,13 +19,13 @@ class RunSaver {
   static constexpr std::chrono::seconds kRetryInterval{60};
   // Of failures in a row, those within one interval count once: half an hour, however often the run
   // evaluates.
-  static constexpr int kMostFailures = 30;
+  static constexpr int kMaxFailures = 30;
 
   // Both must outlive it. `metrics` becomes a new file when out_dir was moved away.
   RunSaver(const StartedRun& run, std::optional<RunMetrics>& metrics, console::Console& console);
 
   // True when the state is saved. False when that failed, which the console tells; after
-  // kMostFailures it throws SaveFailed.
+  // kMaxFailures it throws SaveFailed.
   bool try_save(const checkpoint::TrainingState& state, bool is_best);
   // Throws SaveFailed at once.
   void save(const checkpoint::TrainingState& state, bool is_best);

@@ -148,7 +148,7 @@ void plan_within_budget(StartedRun& run, const data::Vocabulary& vocabulary,
 // without it the fixes are told.
 void take_memory(StartedRun& run, const config::LoadedConfig& asked,
                  const data::Vocabulary& vocabulary, console::Console& console) {
-  constexpr int kMostTimes = 3;
+  constexpr int kMaxTimes = 3;
   constexpr double kNextTime = 0.95;
   for (int time = 1;; ++time) {
     try {
@@ -156,7 +156,7 @@ void take_memory(StartedRun& run, const config::LoadedConfig& asked,
                                                     *run.train_tokens, *run.val_tokens);
       return;
     } catch (const CapacityError& error) {
-      if (!run.device->card_facts() || time == kMostTimes) throw;
+      if (!run.device->card_facts() || time == kMaxTimes) throw;
       const auto refused_bytes = static_cast<double>(run.plan->plan.arena_bytes);
       run.device->measure_again();
       run.device->limit_budget(static_cast<std::int64_t>(kNextTime * refused_bytes));

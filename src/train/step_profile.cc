@@ -4,24 +4,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "backend/cpu/bandwidth.h"
+#include "base/error.h"
+#include "train/profile_times.h"
 #include "train/random_run.h"
 
 namespace snug::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr double kQuiet = 0.1;  // the part of the iterations in which the machine did little else
-constexpr std::int64_t kWarmUp = 2, kFewest = 3;
-
-double quantile(std::vector<double> values, double part) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(part * static_cast<double>(values.size()))];
-}
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -121,10 +116,11 @@ StepProfile profile_steps(const config::Config& config, double seconds) {
   const double flop_rate = run.engine().executor().measure_peak_flops();
   run.engine().initialize();  // measuring has overwritten the weights
   std::int64_t iteration = 0;
-  while (iteration < kWarmUp) run.engine().step(iteration++);
+  while (iteration < kWarmUpIterations) run.engine().step(iteration++);
   Watch watch(run);
   const Clock::time_point start = Clock::now();
-  while (iteration < kWarmUp + kFewest || seconds_between(start, Clock::now()) < seconds) {
+  while (iteration < kWarmUpIterations + kMinIterations ||
+         seconds_between(start, Clock::now()) < seconds) {
     watch.step(iteration++);
   }
   StepProfile profile = watch.result();
@@ -133,7 +129,7 @@ StepProfile profile_steps(const config::Config& config, double seconds) {
   return profile;
 }
 
-std::string trace_json(const StepProfile& profile) {
+void write_trace(const std::string& path, const StepProfile& profile) {
   auto events = nlohmann::ordered_json::array();
   for (const OpEvent& event : profile.events) {
     events.push_back({{"name", event.label},
@@ -145,7 +141,11 @@ std::string trace_json(const StepProfile& profile) {
                       {"tid", 1},
                       {"args", {{"op", event.op}, {"phase", event.phase}}}});
   }
-  return nlohmann::ordered_json{{"displayTimeUnit", "ms"}, {"traceEvents", events}}.dump() + "\n";
+  std::ofstream file(path);
+  file << nlohmann::ordered_json{{"displayTimeUnit", "ms"}, {"traceEvents", events}} << "\n";
+  if (!file.flush()) {
+    throw DeviceError(fmt::format("{} cannot be written\n--profile names a file to be made", path));
+  }
 }
 
 }  // namespace snug::train

@@ -40,7 +40,7 @@ struct StepProfile {
 // Plans and runs the config on this processor for about `seconds`; vocab_size must be set.
 StepProfile profile_steps(const config::Config& config, double seconds);
 
-// The events as Chrome's trace format, which Perfetto opens.
-std::string trace_json(const StepProfile& profile);
+// The events as Chrome's trace format, which Perfetto opens. Throws DeviceError.
+void write_trace(const std::string& path, const StepProfile& profile);
 
 }  // namespace snug::train

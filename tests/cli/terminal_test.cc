@@ -24,11 +24,6 @@ Words drawings_of(const std::string& out) {
   return drawings;
 }
 
-std::size_t columns_of(const std::string& utf8) {
-  return static_cast<std::size_t>(
-      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 TEST_F(CliTest, TerminalShowsProgressInOneLine) {
   const ProgramResult result = run_on_terminal(watched(), folder_.path().string(), 160);
   ASSERT_EQ(result.exit_code, 0) << result.out;

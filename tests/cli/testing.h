@@ -28,6 +28,12 @@ constexpr bool kSanitized = false;
 // A small English-like text with about thirty different characters, the same every time.
 std::string small_text();
 
+// Of a text without wide characters.
+inline std::size_t columns_of(const std::string& utf8) {
+  return static_cast<std::size_t>(
+      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
 // A model that trains in milliseconds. What is given comes last and wins.
 inline Words tiny(const Words& more = {}) {
   return Words{"--dataset=small",      "--device=cpu",

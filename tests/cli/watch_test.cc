@@ -13,11 +13,6 @@ namespace {
 
 using Samples = std::vector<cli::MemorySample>;
 
-std::size_t columns_of(const std::string& utf8) {
-  return static_cast<std::size_t>(
-      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 TEST(Sparkline, HeightIsTheShareInUse) {
   EXPECT_EQ(cli::sparkline(Samples{0, 1, 2, 3, 4, 5, 6, 7, 8}, 8, 80), "▁▂▃▄▅▆▇██");
   EXPECT_EQ(cli::sparkline(Samples{99, 100, 199, 200}, 800, 80), "▁▂▂▃");

@@ -21,7 +21,7 @@ struct Counts {
   // that reads 32 bytes by two requests uses half a sector with each, and the sector wholly.
   std::uint64_t block_sectors = 0, block_bytes = 0;
   // Shared memory: passes over the banks against the least for the widths asked for.
-  std::uint64_t shared_passes = 0, shared_passes_least = 0;
+  std::uint64_t shared_passes = 0, min_shared_passes = 0;
   std::uint64_t multiply_adds = 0, block_barriers = 0;
   // Between the card's memory and a model of its second-level cache, which is empty when a launch
   // begins: the card's size, the least recently used goes first, blocks that the card holds at once

@@ -75,7 +75,7 @@ std::string AddressMap::nearest(std::uintptr_t address) const {
     return "in " + region->name + ", " + std::to_string(region->end - address) +
            " bytes before its end";
   }
-  return std::to_string(address - region->end) + " bytes behind " + region->name;
+  return std::to_string(address - region->end) + " bytes after " + region->name;
 }
 
 bool AddressMap::is_constant(std::uintptr_t address) const {

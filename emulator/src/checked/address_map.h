@@ -28,7 +28,7 @@ class AddressMap {
 
   // The part, or the allocation without parts, that holds all the bytes; null: none.
   const Region* find(std::uintptr_t address, std::size_t bytes);
-  // "12 bytes behind weights", for an address that find() did not know.
+  // "12 bytes after weights", for an address that find() did not know.
   std::string nearest(std::uintptr_t address) const;
   // Constants of the program.
   bool is_constant(std::uintptr_t address) const;

@@ -33,9 +33,9 @@ double Counts::requests_used() const {
 }
 
 double Counts::bank_conflicts() const {
-  return shared_passes_least ? static_cast<double>(shared_passes - shared_passes_least) /
-                                   static_cast<double>(shared_passes_least)
-                             : 0;
+  return min_shared_passes ? static_cast<double>(shared_passes - min_shared_passes) /
+                                 static_cast<double>(min_shared_passes)
+                           : 0;
 }
 
 void RequestCounter::access(const Lane& lane, std::uintptr_t address, std::size_t bytes,
@@ -91,7 +91,7 @@ void RequestCounter::count_shared(const Request& request, Counts& counts) {
       }
     }
     counts.shared_passes += passes;
-    counts.shared_passes_least += passes > 0;
+    counts.min_shared_passes += passes > 0;
   }
 }
 

@@ -63,7 +63,7 @@ TEST_F(Checked, OutOfBoundsInGlobalMemory) {
   launch(kernels::read_behind, {1, 256}, nullptr, in_, out_, 255);
   expect_none();
   launch(kernels::read_behind, {1, 1024}, nullptr, in_, out_, 256);
-  expect(FaultKind::kOutOfBounds, "0 bytes behind an allocation of 1024 bytes");
+  expect(FaultKind::kOutOfBounds, "0 bytes after an allocation of 1024 bytes");
 }
 
 TEST_F(Checked, WritesBehindAndTheLineThatDoesIt) {
@@ -79,7 +79,7 @@ TEST_F(Checked, OverrunsBetweenNamedNeighbours) {
   expect_none();
   name_region(in_ + 128, 256, "gradients");
   launch(kernels::read_behind, {1, 256}, nullptr, in_, out_, 255);
-  expect(FaultKind::kOutOfBounds, "behind gradients");
+  expect(FaultKind::kOutOfBounds, "after gradients");
 }
 
 TEST_F(Checked, OutOfBoundsInSharedMemory) {
@@ -172,7 +172,7 @@ TEST_F(Checked, CountsBankConflicts) {
     start_counting();
     launch(kernels::columns_of_shared, {1, 32}, nullptr, out_, stride);
     const Counts counts = take_counts().begin()->second;
-    EXPECT_EQ(counts.shared_passes_least, 33u);
+    EXPECT_EQ(counts.min_shared_passes, 33u);
     EXPECT_EQ(counts.bank_conflicts(), stride == 33 ? 0 : 31);
   }
 }

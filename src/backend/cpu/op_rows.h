@@ -7,6 +7,7 @@
 #include <span>
 
 #include "backend/cpu/gemm.h"
+#include "backend/op_table.h"
 #include "program/program.h"
 
 namespace snug::cpu {
@@ -21,10 +22,7 @@ struct OpQuestion {
   GemmCache& gemms;  // the program's products, each described once
 };
 
-// What an op prepares at bind and finds when it runs.
-struct Prepared {
-  virtual ~Prepared() = default;
-};
+using backend::Prepared;
 
 struct OpRow {
   ops::OpKind kind;

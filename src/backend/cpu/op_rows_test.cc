@@ -63,10 +63,10 @@ TEST(OpDefinitions, EveryOpHasARowOfTheCpu) {
 
 // A KernelTable is nothing but pointers to functions.
 TEST(OpDefinitions, EveryKernelHasAReference) {
-  constexpr std::size_t kCount = sizeof(KernelTable) / sizeof(void (*)());
+  constexpr std::size_t kKernelCount = sizeof(KernelTable) / sizeof(void (*)());
   for (const KernelTable* table : {&fast_kernels(), &reference_kernels()}) {
     const auto* pointers = reinterpret_cast<void (*const*)()>(table);
-    for (std::size_t i = 0; i < kCount; ++i) EXPECT_NE(pointers[i], nullptr) << i;
+    for (std::size_t i = 0; i < kKernelCount; ++i) EXPECT_NE(pointers[i], nullptr) << i;
   }
 }
 

@@ -25,10 +25,10 @@ void require_supported(const ops::Op& op, const ops::Shapes& shapes) {
   };
   if (const auto* attention = op.as<ops::Attention>()) {
     const std::int64_t size = shapes.width(attention->out) / attention->head_count;
-    if (size > kLargestHead) refuse("heads of", size, kLargestHead);
+    if (size > kMaxHead) refuse("heads of", size, kMaxHead);
   }
-  if (const auto* norm = op.as<ops::LayerNorm>(); norm && shapes.width(norm->x) > kLargestWidth) {
-    refuse("rows of", shapes.width(norm->x), kLargestWidth);
+  if (const auto* norm = op.as<ops::LayerNorm>(); norm && shapes.width(norm->x) > kMaxWidth) {
+    refuse("rows of", shapes.width(norm->x), kMaxWidth);
   }
 }
 

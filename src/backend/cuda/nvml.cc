@@ -15,9 +15,9 @@ namespace {
 
 constexpr const char* kLibrary = "libnvidia-ml.so.1";
 constexpr const char* kLibraryOfWsl = "/usr/lib/wsl/lib/libnvidia-ml.so.1";
-constexpr unsigned kMostCards = 256;      // a count beyond it is not believed
+constexpr unsigned kMaxCards = 256;       // a count beyond it is not believed
 constexpr unsigned kFirstProcesses = 64;  // room for the first try
-constexpr unsigned kMostProcesses = 1 << 16;
+constexpr unsigned kMaxProcesses = 1 << 16;
 
 std::optional<std::int64_t> known_bytes(unsigned long long bytes) {
   if (bytes > static_cast<unsigned long long>(std::numeric_limits<std::int64_t>::max())) {
@@ -43,8 +43,8 @@ NvmlReturn list_processes(const NvmlProcessList& list, NvmlDevice device,
     std::vector<std::byte> entries(room * kNvmlProcessWideBytes);
     unsigned count = room;
     const NvmlReturn code = list.call(device, &count, entries.data());
-    if (code == kNvmlInsufficientSize && room < kMostProcesses) {
-      room = std::min(std::max(count, room) * 2, kMostProcesses);  // more may start meanwhile
+    if (code == kNvmlInsufficientSize && room < kMaxProcesses) {
+      room = std::min(std::max(count, room) * 2, kMaxProcesses);  // more may start meanwhile
       continue;
     }
     if (code != kNvmlSuccess) return code;
@@ -167,7 +167,7 @@ CardsReading Nvml::read() const {
     return reading;
   }
   if (count == 0) reading.problem = "no card: the NVIDIA driver sees none";
-  for (unsigned index = 0; index < std::min(count, kMostCards); ++index) {
+  for (unsigned index = 0; index < std::min(count, kMaxCards); ++index) {
     reading.cards.push_back(read_card(index));
   }
   return reading;

@@ -50,7 +50,7 @@ struct NvmlProcessList {
 };
 
 constexpr std::size_t kNvmlProcessV1Bytes = 16;
-constexpr std::size_t kNvmlProcessV2Bytes = 24;    // two numbers of a MIG instance behind it
+constexpr std::size_t kNvmlProcessV2Bytes = 24;    // two numbers of a MIG instance follow
 constexpr std::size_t kNvmlProcessWideBytes = 32;  // and protected memory
 constexpr std::size_t kNvmlNameBytes = 96;
 constexpr std::size_t kNvmlVersionBytes = 80;

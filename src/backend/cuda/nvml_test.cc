@@ -129,7 +129,7 @@ TEST_F(NvmlTest, ManyProcessesGetMoreRoom) {
   for (unsigned pid = 1; pid <= 1000; ++pid) g_driver.cards[0].compute.push_back({pid, pid});
   const auto processes = read().cards.at(0).processes;
   ASSERT_EQ(processes.size(), 1000u);
-  EXPECT_EQ(processes[2].pid, 1000);  // behind the two that draw
+  EXPECT_EQ(processes[2].pid, 1000);  // after the two that draw
 }
 
 TEST_F(NvmlTest, MemoryWithoutVersion2) {

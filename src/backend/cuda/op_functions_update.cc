@@ -18,7 +18,7 @@ void run_gradient_norm(const OpRun& r, const ops::GradientNorm& op) {
   for (const TensorId id : op.gradients.ids) {
     arrays.data[arrays.size] = r.f32(id);
     arrays.count[arrays.size++] = r.shapes.shape(id).element_count();
-    if (arrays.size == FloatArrays::kMost) add();
+    if (arrays.size == FloatArrays::kMax) add();
   }
   if (arrays.size > 0) add();
   finish_norm(partial, r.context.gradient_scale, static_cast<double*>(r.data(op.norm)), r.stream());

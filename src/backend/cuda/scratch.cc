@@ -14,7 +14,7 @@ std::int64_t partial_sums(std::int64_t width) {
 }
 
 // What each op needs; those that are not here need nothing. A product's bias is brought to the
-// result's 16 bits behind the workspace.
+// result's 16 bits after the workspace.
 std::int64_t bytes_of(const ops::Linear& op, const ops::Shapes& shapes) {
   const bool casts = op.bias.is_present() && shapes.tensor(op.y).dtype != DType::kF32;
   return kGemmWorkspaceBytes + (casts ? 2 * shapes.width(op.y) : 0);

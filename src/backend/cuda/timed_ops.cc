@@ -41,11 +41,11 @@ std::vector<TimedOp> time_ops(backend::Executor& executor, const std::function<v
 }
 
 double measure_copy_rate(backend::Executor& executor) {
-  constexpr std::int64_t kMost = 512 * kMiB;
+  constexpr std::int64_t kMax = 512 * kMiB;
   constexpr int kTimes = 5;
   CudaExecutor& card = on_card(executor);
   const CudaArena& arena = card.arena();
-  const std::int64_t bytes = std::min(kMost, arena.byte_count() / 2);
+  const std::int64_t bytes = std::min(kMax, arena.byte_count() / 2);
   double best = 0;
   for (int i = 0; i < kTimes; ++i) {
     Event begin(true), end(true);

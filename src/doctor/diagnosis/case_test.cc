@@ -15,7 +15,7 @@ struct Case {
   Cause cause;
   std::vector<std::int64_t> shape;  // stated tensor; empty: none is stated
   std::string_view dtype;
-  double least_confidence;  // of all candidates of that shape and dtype together
+  double min_confidence;  // of all candidates of that shape and dtype together
   torch::TorchPhase phase = kNoPhase;
 };
 
@@ -203,7 +203,7 @@ void check(const Case& c) {
   if (c.shape.empty()) return;
   ASSERT_FALSE(diagnosis.candidates.empty());
   EXPECT_EQ(diagnosis.candidates[0].shape, c.shape) << to_text(diagnosis);
-  EXPECT_GE(confidence_of(diagnosis, c.shape, c.dtype), c.least_confidence) << to_text(diagnosis);
+  EXPECT_GE(confidence_of(diagnosis, c.shape, c.dtype), c.min_confidence) << to_text(diagnosis);
 }
 
 TEST(DiagnosisCase, Finetuning) {

@@ -19,7 +19,7 @@ bool fits_alone(const torch::TorchMemory& memory, std::int64_t available) {
 }
 
 // Another process, listed by its number, that holds most of the card.
-bool one_other_holds_most(const CardAccount& account) {
+bool one_other_dominates(const CardAccount& account) {
   return std::any_of(account.other_processes.begin(), account.other_processes.end(),
                      [&](const log::LogProcess& process) {
                        return process.in_use &&
@@ -36,7 +36,7 @@ CauseVerdict co_tenancy(const log::LogEvent& event, const CardAccount& account,
       event.request ? event.request->low_bytes - account.free.value_or(0) : 0;
   if (missing <= 0 && event.request) {
     // What is free may be in pieces; it is little because of the other.
-    return one_other_holds_most(account) ? CauseVerdict{Cause::kCoTenant, 0.85} : CauseVerdict{};
+    return one_other_dominates(account) ? CauseVerdict{Cause::kCoTenant, 0.85} : CauseVerdict{};
   }
   if (others < missing) return {};
   // This process is small beside what is gone.
@@ -93,8 +93,8 @@ CauseVerdict verdict_of_trial(const FailureEvidence& evidence, const torch::Torc
   const double confidence = trial.reproduces ? 0.97 : 0.9;
   const bool has_others = evidence.account.others.value_or(0) > 0;
   if (has_others && trial.survives_alone) {
-    const bool is_most = *evidence.account.others > evidence.account.own_bytes();
-    return {Cause::kCoTenant, evidence.account.is_estimate && !is_most ? 0.6 : confidence};
+    const bool others_dominate = *evidence.account.others > evidence.account.own_bytes();
+    return {Cause::kCoTenant, evidence.account.is_estimate && !others_dominate ? 0.6 : confidence};
   }
   if (states_exceed(memory, trial.alone_bytes)) return {Cause::kStatesExceedCard, confidence};
   if (trial.survives_expandable) return {Cause::kFragmentation, confidence};

@@ -87,7 +87,7 @@ std::string tensor_name(const SizeGuess& guess, const LogMoment& moment) {
   return {};
 }
 
-Candidate candidate_of(const Merged& merged, const GuessClues& clues) {
+Candidate candidate_for(const Merged& merged, const GuessClues& clues) {
   const SizeGuess& guess = merged.guess;
   Candidate candidate;
   candidate.tensor = candidate.label = tensor_name(guess, clues.moment);
@@ -140,7 +140,7 @@ std::vector<Candidate> guesses_of(const FailureEvidence& evidence) {
     const bool is_of_frame = hint != TensorHint::kNone && goes_with(m.guess.tensor, hint);
     const double confidence = m.guess.weight * (is_of_frame ? shares.of_frame : shares.of_others);
     if (confidence < kNegligible) continue;
-    result.push_back(candidate_of(m, clues));
+    result.push_back(candidate_for(m, clues));
     result.back().confidence = confidence;
     if (is_of_frame) result.back().evidence = Evidence::kSizeAndFrame;
   }

@@ -138,12 +138,12 @@ std::vector<std::pair<torch::TorchRun, double>> plausible_runs(const torch::Torc
 // given run has no tensor of that size at about what was allocated.
 std::vector<torch::TorchRun> other_batches(const FailureEvidence& evidence,
                                            const torch::TorchRun& given) {
-  constexpr std::int64_t kMaxBatch = 1024;
   std::vector<torch::TorchRun> runs;
+  constexpr std::int64_t kLargestBatch = 1024;
   for (const std::int64_t element_bytes : {std::int64_t{4}, std::int64_t{2}}) {
     const std::int64_t row = given.block_size * given.vocab_size * element_bytes;
     const std::int64_t batch = evidence.request->high_bytes / row;
-    if (batch < 1 || batch > kMaxBatch || batch == given.batch_size) continue;
+    if (batch < 1 || batch > kLargestBatch || batch == given.batch_size) continue;
     if (!evidence.request->covers(batch * row)) continue;
     torch::TorchRun run = given;
     run.batch_size = run.eval_batch_size = batch;

@@ -13,13 +13,13 @@ namespace {
 
 // bitsandbytes keeps AdamW's moments in a byte per element and a float32 scale per 256 of them, of
 // tensors with at least 4096 elements.
-constexpr std::int64_t kScaledElements = 256, kFewestEightBitElements = 4096;
+constexpr std::int64_t kScaledElements = 256, kMinEightBitElements = 4096;
 
 std::int64_t eight_bit_saves(const torch::TorchRun& run) {
   std::int64_t saved = 0;
   for (const model::ParameterSpec& parameter : gpt2::make_model_spec(run).parameters) {
     const std::int64_t elements = parameter.shape.element_count();
-    if (elements < kFewestEightBitElements) continue;
+    if (elements < kMinEightBitElements) continue;
     saved += 2 * (4 * elements - elements - 4 * (elements / kScaledElements));
   }
   return saved;

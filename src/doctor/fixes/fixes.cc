@@ -12,7 +12,7 @@ namespace {
 
 // How far down the list of splits goes after the first that fits: safer, and safer still.
 constexpr int kSaferSplits = 2;
-constexpr std::int64_t kShortestContext = 64;
+constexpr std::int64_t kMinContext = 64;
 // 8-bit moments are an edit and a package: for runs of which they save at least a tenth.
 constexpr std::int64_t kEightBitShare = 10;
 
@@ -132,13 +132,13 @@ void add_smaller(std::vector<fit::Fix>& fixes, const Question& q, fit::FixKind k
 void add_shorter_context(std::vector<fit::Fix>& fixes, const Question& q) {
   const std::int64_t half = q.now().block_size / 2;
   std::vector<std::int64_t> sizes;
-  for (std::int64_t size = half; size >= kShortestContext; size /= 2) sizes.push_back(size);
+  for (std::int64_t size = half; size >= kMinContext; size /= 2) sizes.push_back(size);
   const auto shorten = [](std::int64_t size, config::Config& after) {
     after.block_size = size;
     after.eval_block_size = std::min(after.eval_block_size, size);
   };
   add_smaller(fixes, q, fit::FixKind::kShorterContext, fit::Effect::kShorterContext, sizes,
-              half >= kShortestContext ? half : 0, shorten);
+              half >= kMinContext ? half : 0, shorten);
 }
 
 // By a quarter at a time, then one by one, down to a third: less is no longer the same experiment.

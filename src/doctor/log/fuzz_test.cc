@@ -21,7 +21,7 @@ class Dice {
   std::uint32_t count_ = 0;
 };
 
-constexpr std::string_view kPieces[] = {
+constexpr std::string_view kFragments[] = {
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 76.00 MiB. GPU 0 has a total "
     "capacity of ",
     "14.74 GiB of which 42.19 MiB is free. Process 21219 has 284.00 MiB memory in use. ",
@@ -80,7 +80,7 @@ std::string noise(Dice& dice, std::size_t length) {
       for (std::size_t i = dice.below(12); i > 0; --i) bytes += static_cast<char>(dice.below(256));
       continue;
     }
-    const std::string_view piece = kPieces[dice.below(std::size(kPieces))];
+    const std::string_view piece = kFragments[dice.below(std::size(kFragments))];
     const std::size_t begin = dice.below(4) == 0 ? dice.below(piece.size()) : 0;
     bytes += piece.substr(begin, dice.below(4) == 0 ? dice.below(piece.size()) : piece.size());
   }

@@ -8,17 +8,17 @@
 namespace snug::doctor::log {
 namespace {
 
-constexpr std::uint16_t kNone = 0xFFFF;
+constexpr std::uint16_t kAbsent = 0xFFFF;
 
 }  // namespace
 
 // The trie of the phrases; after link() every node has a transition for every column.
 struct PhraseAutomaton::Trie {
   struct Node {
-    Node() { next.fill(kNone); }
+    Node() { next.fill(kAbsent); }
     std::array<State, kColumns> next;
-    std::uint16_t phrase = kNone;  // the longest that ends here
-    State fallback = kStart;       // the longest proper suffix that is a node
+    std::uint16_t phrase = kAbsent;  // the longest that ends here
+    State fallback = kStart;         // the longest proper suffix that is a node
   };
   std::vector<Node> nodes{1};
   std::vector<State> breadth_first;
@@ -26,7 +26,7 @@ struct PhraseAutomaton::Trie {
   void add(std::span<const std::size_t> columns, std::uint16_t phrase) {
     State node = kStart;
     for (const std::size_t column : columns) {
-      if (nodes[node].next[column] == kNone) {
+      if (nodes[node].next[column] == kAbsent) {
         nodes[node].next[column] = static_cast<State>(nodes.size());
         nodes.emplace_back();
       }
@@ -42,13 +42,13 @@ struct PhraseAutomaton::Trie {
       for (std::size_t column = 0; column < kColumns; ++column) {
         const State suffix = node == kStart ? kStart : nodes[nodes[node].fallback].next[column];
         State& next = nodes[node].next[column];
-        if (next == kNone) {
+        if (next == kAbsent) {
           next = suffix;
           continue;
         }
         breadth_first.push_back(next);
         nodes[next].fallback = suffix;
-        if (nodes[next].phrase == kNone) nodes[next].phrase = nodes[suffix].phrase;
+        if (nodes[next].phrase == kAbsent) nodes[next].phrase = nodes[suffix].phrase;
       }
     }
   }
@@ -67,7 +67,7 @@ PhraseAutomaton::PhraseAutomaton(std::span<const std::string_view> phrases) {
     }
     trie.add(columns, static_cast<std::uint16_t>(index));
   }
-  assert(column_count <= kColumns && trie.nodes.size() < kNone);
+  assert(column_count <= kColumns && trie.nodes.size() < kAbsent);
   trie.link();
   for (std::size_t byte = 0; byte < 256; ++byte) {
     const char kept = kFolded[byte];
@@ -92,7 +92,7 @@ std::vector<PhraseAutomaton::State> PhraseAutomaton::number_states(const Trie& t
     if (is_hit) first_hit_ = next_number;
     for (const State node : trie.breadth_first) {
       const std::uint16_t phrase = trie.nodes[node].phrase;
-      if ((phrase != kNone) != is_hit) continue;
+      if ((phrase != kAbsent) != is_hit) continue;
       if (is_hit) phrase_.push_back(phrase);
       number_of[node] = next_number++;
     }

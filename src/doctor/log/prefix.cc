@@ -140,8 +140,8 @@ bool take_label(std::string_view& text, std::optional<int>& rank) {
 
 // Compose's "train-1  | ".
 bool take_compose_name(std::string_view& text) {
-  constexpr std::size_t kMaxName = 40;
-  const std::size_t bar = text.substr(0, kMaxName).find('|');
+  constexpr std::size_t kMaxPrefix = 40;
+  const std::size_t bar = text.substr(0, kMaxPrefix).find('|');
   if (bar == std::string_view::npos || bar == 0 || text[bar - 1] != ' ') return false;
   const std::string_view name = trimmed(text.substr(0, bar));
   const bool is_name = name.find(' ') == std::string_view::npos &&

@@ -27,8 +27,8 @@ std::int64_t tensor_bytes(const ModelSizes& sizes, std::int64_t request) {
 // Without frames: the backward pass's tensor of that size, if the model has one.
 Name backward_tensor(const ModelSizes& sizes, std::int64_t request) {
   Name name;
-  constexpr std::int64_t kMostLayers = 400;
-  if (!sizes.is_known() || sizes.tokens <= 0 || sizes.layers > kMostLayers) return name;
+  constexpr std::int64_t kMaxLayers = 400;
+  if (!sizes.is_known() || sizes.tokens <= 0 || sizes.layers > kMaxLayers) return name;
   torch::TorchTape tape;
   torch::record_training(run_of(sizes), tape);
   for (const torch::TorchTensor& tensor : tape.tensors()) {

@@ -9,11 +9,6 @@ namespace {
 // Larger ones are no model's, and products of these stay within 63 bits.
 constexpr std::int64_t kMaxWidth = 1 << 16, kMaxRows = 1 << 22, kMaxTokens = 1 << 26;
 
-std::int64_t count_of(const SizeCounts& counts, std::int64_t bytes) {
-  const auto found = counts.find(bytes);
-  return found == counts.end() ? 0 : found->second;
-}
-
 // Every allocation that has a size: of the blocks, and of the record.
 struct Seen {
   SizeCounts weights;           // moved to the card

@@ -14,6 +14,10 @@ namespace snug::doctor::snapshot {
 
 // How many tensors have a size.
 using SizeCounts = std::map<std::int64_t, std::int64_t>;
+inline std::int64_t count_of(const SizeCounts& counts, std::int64_t bytes) {
+  const auto found = counts.find(bytes);
+  return found == counts.end() ? 0 : found->second;
+}
 
 // Of a GPT; 0: not known.
 struct ModelSizes {

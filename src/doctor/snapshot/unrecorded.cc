@@ -8,11 +8,6 @@
 namespace snug::doctor::snapshot {
 namespace {
 
-std::int64_t count_of(const SizeCounts& counts, std::int64_t bytes) {
-  const auto found = counts.find(bytes);
-  return found == counts.end() ? 0 : found->second;
-}
-
 Role role_of(torch::TorchRole role) {
   switch (role) {
     case torch::TorchRole::kParameter:
@@ -140,8 +135,8 @@ void name_states(const SizeCounts& parameters, const NamedSizes& named, bool has
 
 void name_by_model(const ModelSizes& sizes, const SizeCounts& held,
                    std::vector<Unrecorded>& blocks) {
-  constexpr std::int64_t kMostLayers = 400;  // a tape of more takes seconds
-  if (!sizes.is_known() || sizes.tokens <= 0 || sizes.layers > kMostLayers) return;
+  constexpr std::int64_t kMaxLayers = 400;  // a tape of more takes seconds
+  if (!sizes.is_known() || sizes.tokens <= 0 || sizes.layers > kMaxLayers) return;
   torch::TorchTape tape;
   torch::record_training(run_of(sizes), tape);
   auto alive = alive_after(tape, closest_event(tape, held));

@@ -6,7 +6,7 @@ namespace {
 
 // From here on inductor sums a layer norm's weight gradient in two steps, first 16 rows at a time.
 constexpr std::int64_t kManyRows = 16384;
-constexpr std::int64_t kRowsPerPartialSum = 16;
+constexpr std::int64_t kNormRowsPerSum = 16;
 constexpr std::string_view kOp = "empty_strided_cuda";
 
 }  // namespace
@@ -37,14 +37,14 @@ void TorchCompiledGpt::keep_norm_gradient(std::int32_t weight) {
   const std::int64_t columns = ops_.run().n_embd;
   TorchRef partial;
   if (rows >= kManyRows) {
-    partial = ops_.temporary("layer norm's partial sums", kOp, {rows / kRowsPerPartialSum, columns},
+    partial = ops_.temporary("layer norm's partial sums", kOp, {rows / kNormRowsPerSum, columns},
                              TorchDType::kF32);
   }
   for (std::int32_t i = weight; i <= weight + (ops_.run().bias ? 1 : 0); ++i) {
     gradients_.emplace_back(i, ops_.tape().allocate({"gradient", kOp, TorchRole::kGradient, i},
                                                     {columns}, TorchDType::kF32));
   }
-  if (partial) ops_.sum_scratch(rows / kRowsPerPartialSum, columns);
+  if (partial) ops_.sum_scratch(rows / kNormRowsPerSum, columns);
 }
 
 // logits is an output of the graph that nothing reads: autograd makes a gradient of zeros for it.

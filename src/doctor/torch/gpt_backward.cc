@@ -9,7 +9,7 @@ namespace {
 // EmbeddingBackwardKernel.cu: up to so many indices one kernel adds rows directly; more are sorted
 // and added in partial sums of 10 rows.
 constexpr std::int64_t kUnsortedIndices = 3072;
-constexpr std::int64_t kRowsPerPartialSum = 10;
+constexpr std::int64_t kIndicesPerSum = 10;
 constexpr std::string_view kEmbeddingOp = "embedding_dense_backward";
 // cub's scratch, nearly: its tiling depends on the card. Never near a peak.
 constexpr std::int64_t kScanScratchBytes = 1279;
@@ -116,11 +116,11 @@ void TorchGpt::add_sorted_rows(std::int64_t index_count, const Shape& table) {
     const TorchRef flags = indices(index_count);
     scratch(kScanScratchBytes);
   }
-  const std::int64_t most_segments = std::min(index_count, table[0]);
-  const TorchRef counts = indices(most_segments), offsets = indices(most_segments);
+  const std::int64_t max_segments = std::min(index_count, table[0]);
+  const TorchRef counts = indices(max_segments), offsets = indices(max_segments);
   scratch(kScanScratchBytes);
   const TorchRef partial_count = indices(1);
-  const std::int64_t partial = index_count / kRowsPerPartialSum + most_segments;
+  const std::int64_t partial = index_count / kIndicesPerSum + max_segments;
   const TorchRef partial_offsets = indices(partial);
   // Few rows with many tokens each are added block by block instead.
   if (index_count / table[0] > 30 && table[0] < 4 * ops_.run().multiprocessors) {

@@ -28,9 +28,9 @@ TorchOutcome TorchReplay::on_card(const TorchAllocatorSettings& settings) const 
       outcome.failed = event.tensor;
       break;
     }
-    if (allocator.reserved_bytes() > outcome.most_reserved_bytes) {
-      outcome.most_reserved_bytes = allocator.reserved_bytes();
-      outcome.most_reserved_at = event.tensor;
+    if (allocator.reserved_bytes() > outcome.peak_reserved_bytes) {
+      outcome.peak_reserved_bytes = allocator.reserved_bytes();
+      outcome.peak_reserved_tensor = event.tensor;
     }
   }
   outcome.allocated_bytes = allocator.allocated_bytes();
@@ -44,7 +44,7 @@ bool TorchReplay::survives(std::int64_t limit_bytes, bool expandable_segments) c
 
 TorchReplay::Smallest TorchReplay::smallest_card(bool expandable_segments) const {
   const TorchOutcome endless = on_card({0, expandable_segments});
-  std::int64_t low = memory_.worst().allocated_bytes, high = endless.most_reserved_bytes;
+  std::int64_t low = memory_.worst().allocated_bytes, high = endless.peak_reserved_bytes;
   TorchPhase phase = memory_.worst().phase;
   for (int i = 0; i < kHalvings && low < high; ++i) {
     const std::int64_t middle = low + (high - low) / 2;

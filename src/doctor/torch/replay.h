@@ -14,8 +14,8 @@ struct TorchOutcome {
   // When it fails as the message prints them, else at the end.
   std::int64_t allocated_bytes = 0;
   std::int64_t reserved_bytes = 0;
-  std::int64_t most_reserved_bytes = 0;
-  std::int32_t most_reserved_at = -1;  // the tensor whose allocation made it so
+  std::int64_t peak_reserved_bytes = 0;
+  std::int32_t peak_reserved_tensor = -1;  // the tensor whose allocation made it so
 
   bool survives() const noexcept { return failed < 0; }
 };

@@ -18,7 +18,7 @@ TEST(TorchReplay, ACardWithoutEndReservesWhatTheTapeSays) {
   const TorchReplay replay(small_run(2));
   const TorchOutcome outcome = replay.on_card({});
   EXPECT_TRUE(outcome.survives());
-  EXPECT_GE(outcome.most_reserved_bytes, replay.memory().worst().allocated_bytes);
+  EXPECT_GE(outcome.peak_reserved_bytes, replay.memory().worst().allocated_bytes);
   EXPECT_EQ(outcome.allocated_bytes, 0);  // the tape ends with the run
 }
 

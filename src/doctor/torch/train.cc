@@ -27,7 +27,7 @@ class TrainScript {
 
   void start();
   void evaluate(TorchPhase phase);
-  void iterate(int iteration, std::int64_t most_micro_steps);
+  void iterate(int iteration, std::int64_t max_micro_steps);
 
  private:
   TorchBatch get_batch(std::int64_t batch, std::int64_t block);
@@ -122,8 +122,8 @@ void TrainScript::update(int iteration) {
   parameters_.zero_grad();
 }
 
-void TrainScript::iterate(int iteration, std::int64_t most_micro_steps) {
-  const auto micro_steps = static_cast<int>(std::min(run_.accumulation_steps, most_micro_steps));
+void TrainScript::iterate(int iteration, std::int64_t max_micro_steps) {
+  const auto micro_steps = static_cast<int>(std::min(run_.accumulation_steps, max_micro_steps));
   for (int index = 0; index < micro_steps; ++index) micro_step(iteration, index);
   update(iteration);
 }

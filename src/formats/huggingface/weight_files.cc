@@ -12,7 +12,7 @@
 namespace snug::formats::huggingface {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxIndexBytes = 16 * kMiB;
@@ -92,7 +92,7 @@ bool add_files(const checkpoint::Path& folder, const std::string& file, AddFile 
 
 std::set<std::string> parse_shard_index(std::string_view text, const std::string& name) {
   std::set<std::string> shards;
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const PlainJson json = PlainJson::parse(text, nullptr, /*allow_exceptions=*/false);
   const bool usable =
       json.is_object() && json.contains("weight_map") && json.at("weight_map").is_object();
   if (!usable) throw DataError(fmt::format("{} has no weight_map: it is damaged", name));

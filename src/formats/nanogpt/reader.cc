@@ -11,7 +11,7 @@
 namespace snug::formats::nanogpt {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 constexpr const char* kFile = "ckpt.pt";
 // torch.compile and DistributedDataParallel put them before every name.
@@ -140,14 +140,14 @@ class NanoGptReader {
     for (std::size_t i = 0; i < config.size(); ++i) {
       if (config.key(i).kind() != pickle::PickleKind::kString) continue;
       const pickle::PickleValue value = config.value(i);
-      Json json;
+      PlainJson json;
       if (value.kind() == pickle::PickleKind::kBool) json = value.integer() != 0;
       if (value.kind() == pickle::PickleKind::kInt) json = value.integer();
       if (value.kind() == pickle::PickleKind::kFloat) json = value.real();
       if (value.kind() == pickle::PickleKind::kString) json = std::string(value.text());
       const std::string key(config.key(i).text());
       try {
-        Json alone = Json::object();
+        PlainJson alone = PlainJson::object();
         alone[key] = json;
         config::config_from_json(alone.dump());
         config_[key] = json;
@@ -180,7 +180,7 @@ class NanoGptReader {
 
   Source& source_;
   torch::TorchFile& file_;
-  Json config_ = Json::object();
+  PlainJson config_ = PlainJson::object();
   double steps_ = 0;
 };
 

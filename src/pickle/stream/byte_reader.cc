@@ -26,7 +26,7 @@ void ByteReader::fail(const std::string& what) const {
                   name_, what, with_thousands(position())));
 }
 
-// Moves what is left to the front and reads more behind it.
+// Moves what is left to the front and reads more after it.
 bool ByteReader::refill() {
   std::memmove(buffer_.data(), buffer_.data() + at_, end_ - at_);
   before_ += static_cast<std::int64_t>(at_);

@@ -33,10 +33,6 @@ bool is_traditional_chinese(std::string_view locale) {
   return false;
 }
 
-bool is_wide_script(Language language) {
-  return language == Language::kChinese || language == Language::kJapanese;
-}
-
 template <typename Table>
 const auto& row_of(const Table& table, auto id) {
   return table[static_cast<std::size_t>(id)];

@@ -20,6 +20,11 @@ namespace snug::report {
 enum class Language : std::uint8_t { kEnglish, kChinese, kJapanese, kGerman };
 constexpr std::size_t kLanguageCount = 4;
 
+// Its characters take two columns, and no space stands between words.
+constexpr bool is_wide_script(Language language) {
+  return language == Language::kChinese || language == Language::kJapanese;
+}
+
 std::string_view code_of(Language language) noexcept;       // "en", "zh", "ja", "de"
 std::string_view html_lang_of(Language language) noexcept;  // "zh-Hans" where script matters
 

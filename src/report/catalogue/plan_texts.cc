@@ -7,7 +7,7 @@ namespace snug::report {
 namespace {
 
 // clang-format off
-constexpr std::array<MessageRow<PlanTextId>, kPlanTextCount> kTexts = {{
+constexpr std::array<MessageRow<PlanTextId>, kPlanTextCount> kPlanTexts = {{
 {PlanTextId::kFits, {"Fits.", "放得下。", "収まります。", "Passt."}},
 {PlanTextId::kBarelyFits, {"Barely fits.", "勉强放得下。", "ぎりぎり収まります。", "Passt knapp."}},
 {PlanTextId::kDoesNotFit, {"Does not fit.", "放不下。", "収まりません。", "Passt nicht."}},
@@ -180,13 +180,13 @@ constexpr std::array<MessageRow<PlanTextId>, kPlanTextCount> kTexts = {{
 {PlanTextId::kPageNeedsScript, {"{0}: {1} Needs {2}, {3} may be used. The picture needs JavaScript.", "{0}：{1}需要 {2}，可用 {3}。图表需要 JavaScript。", "{0}：{1}必要量は {2}、使えるのは {3}。グラフには JavaScript が必要です。", "{0}: {1} Braucht {2}, nutzbar sind {3}. Das Bild braucht JavaScript."}},
 }};
 // clang-format on
-static_assert(in_order(kTexts), "a text is missing or out of place");
+static_assert(in_order(kPlanTexts), "a text is missing or out of place");
 
 }  // namespace
 
-std::span<const MessageRow<PlanTextId>> plan_text_table() { return kTexts; }
+std::span<const MessageRow<PlanTextId>> plan_text_table() { return kPlanTexts; }
 
-const Texts& texts_of(PlanTextId id) { return kTexts[static_cast<std::size_t>(id)].texts; }
+const Texts& texts_of(PlanTextId id) { return kPlanTexts[static_cast<std::size_t>(id)].texts; }
 
 std::string text_in(Language language, PlanTextId id,
                     std::initializer_list<std::string> arguments) {

@@ -9,7 +9,7 @@ namespace snug::report {
 namespace {
 
 // clang-format off
-constexpr std::array<MessageRow<SnapshotTextId>, kSnapshotTextCount> kTexts = {{
+constexpr std::array<MessageRow<SnapshotTextId>, kSnapshotTextCount> kSnapshotTexts = {{
 {SnapshotTextId::kWeights, {"weights", "权重", "重み", "Gewichte"}},
 {SnapshotTextId::kOptimizer, {"optimizer state", "优化器状态", "オプティマイザの状態", "Optimizer-Zustand"}},
 {SnapshotTextId::kGradients, {"gradients", "梯度", "勾配", "Gradienten"}},
@@ -90,19 +90,21 @@ constexpr std::array<MessageRow<SnapshotTextId>, kSnapshotTextCount> kTexts = {{
 {SnapshotTextId::kErrorWithWrite, {"--write needs a config beside --snapshot\nname it: snug doctor --snapshot=snapshot.pickle config.py --write=fits.py", "--write 需要在 --snapshot 之外提供配置文件\n例如：snug doctor --snapshot=snapshot.pickle config.py --write=fits.py", "--write には --snapshot のほかに設定ファイルが必要です\n例：snug doctor --snapshot=snapshot.pickle config.py --write=fits.py", "--write braucht neben --snapshot eine Konfiguration\nzum Beispiel: snug doctor --snapshot=snapshot.pickle config.py --write=fits.py"}},
 }};
 // clang-format on
-static_assert(in_order(kTexts), "a text is missing or out of place");
+static_assert(in_order(kSnapshotTexts), "a text is missing or out of place");
 
 }  // namespace
 
 std::vector<CatalogueRow> snapshot_catalogue() {
   std::vector<CatalogueRow> rows;
-  for (const auto& row : kTexts) {
+  for (const auto& row : kSnapshotTexts) {
     rows.push_back({fmt::format("snapshot.{}", static_cast<std::size_t>(row.id)), row.texts});
   }
   return rows;
 }
 
-const Texts& texts_of(SnapshotTextId id) { return kTexts[static_cast<std::size_t>(id)].texts; }
+const Texts& texts_of(SnapshotTextId id) {
+  return kSnapshotTexts[static_cast<std::size_t>(id)].texts;
+}
 
 std::string text_in(Language language, SnapshotTextId id,
                     std::initializer_list<std::string> arguments) {

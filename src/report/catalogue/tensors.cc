@@ -178,10 +178,6 @@ bool has_label(const Texts& texts, std::string_view label) {
 
 bool is_latin(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-bool is_wide_script(Language language) {
-  return language == Language::kChinese || language == Language::kJapanese;
-}
-
 }  // namespace
 
 std::span<const Texts> tensor_table() { return kTensors; }

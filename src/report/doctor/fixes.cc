@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "report/doctor/content.h"
 #include "report/numbers.h"
+#include "report/text.h"
 
 namespace snug::report {
 namespace {
@@ -58,9 +59,7 @@ std::string batch_text(std::int64_t batch) {
 }
 
 std::string time_text(double ratio) {
-  if (ratio >= 3) return fmt::format("×{}", count_text(ratio));
-  const double percent = (ratio - 1) * 100;
-  return std::fabs(percent) < 0.5 ? "0%" : fmt::format("{:+.0f}%", percent);
+  return ratio >= 3 ? fmt::format("×{}", count_text(ratio)) : change_text(ratio);
 }
 
 // "5.21–6.02" in one unit for the whole column, in at most eleven characters: "215–1063".

@@ -150,7 +150,7 @@ void add_diagnosis_members(const DoctorReport& report, Json& json) {
   json["line"] = d->event ? Json(d->event->line) : Json();
 }
 
-Json assumptions_of(const DoctorReport& report) {
+Json assumption_list(const DoctorReport& report) {
   Json list = Json::array();
   for (const doctor::torch::TorchAssumption& a :
        doctor::torch::torch_assumptions(report.memory->run)) {
@@ -186,7 +186,7 @@ std::string doctor_json(const DoctorReport& report) {
                                     {"trainable", fit::name_of(report.snug->support)}}
                              : Json();
   json["notes"] = notes_of(report);
-  if (report.explain && report.memory != nullptr) json["assumptions"] = assumptions_of(report);
+  if (report.explain && report.memory != nullptr) json["assumptions"] = assumption_list(report);
   json["language"] = code_of(report.language);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -19,12 +19,6 @@ namespace {
 
 constexpr std::size_t kNameColumns = 26, kPageColumns = 80;
 
-std::string time_text(double ratio) {
-  const double percent = (ratio - 1) * 100;
-  if (std::fabs(percent) < 0.5) return "0%";
-  return fmt::format("{:+.0f}%", percent);
-}
-
 std::string marked(fit::Verdict verdict, bool color) {
   switch (verdict) {
     case fit::Verdict::kFits:
@@ -68,7 +62,7 @@ class Rows {
         fmt::format("{} {} {:>2}  {} {:>5} {:>6} {:>6} {:>5}  {}\n", is_chosen ? "▸" : " ",
                     marked(fit::verdict_of(fix.total_bytes(), budget_), style_.color), number,
                     left(lines.front(), kNameColumns), fix.effective_batch,
-                    amount(fix.total_bytes()), amount(fix.saved_bytes), time_text(fix.time_ratio),
+                    amount(fix.total_bytes()), amount(fix.saved_bytes), change_text(fix.time_ratio),
                     effect_text(style_.language, fix.effect, style_.on_card));
     for (std::size_t i = 1; i < lines.size(); ++i) text += fmt::format("        {}\n", lines[i]);
     return text;

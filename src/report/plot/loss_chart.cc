@@ -17,7 +17,7 @@ using metrics::Point;
 using metrics::RunHistory;
 using Runs = std::span<const RunHistory>;
 
-constexpr double kWidth = 960, kHeight = 520;
+constexpr double kChartWidth = 960, kHeight = 520;
 constexpr double kLeft = 64, kRight = 24, kTop = 20, kBottom = 56;
 constexpr std::size_t kMaxPoints = 800;  // more than the drawing has room for
 
@@ -25,7 +25,7 @@ constexpr std::size_t kMaxPoints = 800;  // more than the drawing has room for
 constexpr std::array kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                 "#e69f00", "#56b4e9", "#7f6000", "#555555"};
 
-struct Range {
+struct Extent {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
   void add(double value) {
@@ -34,7 +34,7 @@ struct Range {
   }
 };
 
-void widen(std::span<const Point> points, Range& x, Range& y) {
+void widen(std::span<const Point> points, Extent& x, Extent& y) {
   for (const Point& point : points) {
     x.add(point.iteration);
     y.add(point.value);
@@ -46,7 +46,7 @@ struct Axes {
 };
 
 Axes make_axes(Runs runs) {
-  Range x, y;
+  Extent x, y;
   for (const RunHistory& run : runs) {
     widen(thinned(run.loss, kMaxPoints), x, y);
     widen(run.train_loss, x, y);
@@ -54,7 +54,7 @@ Axes make_axes(Runs runs) {
     if (run.entropy_floor) y.add(*run.entropy_floor);
   }
   const double margin = 0.04 * (y.high - y.low);
-  return {make_axis(std::min(0.0, x.low), x.high, kLeft, kWidth - kRight, 8),
+  return {make_axis(std::min(0.0, x.low), x.high, kLeft, kChartWidth - kRight, 8),
           make_axis(y.low - margin, y.high + margin, kHeight - kBottom, kTop, 7)};
 }
 
@@ -81,14 +81,14 @@ std::string grid(const Axes& axes) {
     svg += fmt::format(
         "<path d=\"M{0} {1:.1f}H{2}\"/><text stroke=\"none\" x=\"{3}\" y=\"{4:.1f}\" "
         "text-anchor=\"end\">{5}</text>\n",
-        kLeft, y, kWidth - kRight, kLeft - 8, y + 4.5, tick_text(value, axes.y.step));
+        kLeft, y, kChartWidth - kRight, kLeft - 8, y + 4.5, tick_text(value, axes.y.step));
   }
   return svg +
          fmt::format(
              "<text stroke=\"none\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">iteration</text>\n"
              "<text stroke=\"none\" transform=\"translate(16 {}) rotate(-90)\" "
              "text-anchor=\"middle\">loss, nats per token</text>\n</g>\n",
-             (kLeft + kWidth - kRight) / 2, kHeight - 12, (kTop + kHeight - kBottom) / 2);
+             (kLeft + kChartWidth - kRight) / 2, kHeight - 12, (kTop + kHeight - kBottom) / 2);
 }
 
 std::string curves(const RunHistory& run, std::size_t index, const Axes& axes) {
@@ -126,7 +126,7 @@ std::string floors(Runs runs, const Axes& axes) {
         "<g class=\"floor\"><path d=\"M{0} {1:.1f}H{2}\" stroke=\"#777\" stroke-width=\"1.5\" "
         "stroke-dasharray=\"2 4\"/><text x=\"{5}\" y=\"{3:.1f}\" fill=\"#777\" font-size=\"13\" "
         "text-anchor=\"start\">entropy floor {4:.4f}</text></g>\n",
-        kLeft, axes.y.at(value), kWidth - kRight, axes.y.at(value) - 6, value, kLeft + 6);
+        kLeft, axes.y.at(value), kChartWidth - kRight, axes.y.at(value) - 6, value, kLeft + 6);
   }
   return svg;
 }
@@ -138,13 +138,13 @@ std::string legend(Runs runs) {
     svg += fmt::format(
         "<path d=\"M{} {}h22\" stroke=\"{}\" stroke-width=\"2.2\"/>"
         "<text x=\"{}\" y=\"{}\" fill=\"#777\" text-anchor=\"end\">{}</text>\n",
-        kWidth - kRight - 30, y - 4, run_color(i), kWidth - kRight - 38, y,
+        kChartWidth - kRight - 30, y - 4, run_color(i), kChartWidth - kRight - 38, y,
         page_text("", runs[i].name).html);
   }
   return svg + fmt::format(
                    "<text x=\"{}\" y=\"{}\" fill=\"#777\" text-anchor=\"end\" font-size=\"12\">"
                    "bold: val, dashed: train, thin: batches</text>\n</g>\n",
-                   kWidth - kRight - 8, y);
+                   kChartWidth - kRight - 8, y);
 }
 
 }  // namespace
@@ -172,7 +172,7 @@ std::string loss_chart(Runs runs) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
       "height=\"{1}\" font-family=\"system-ui, sans-serif\" data-left=\"{2}\" data-right=\"{3}\" "
       "data-low=\"{4}\" data-high=\"{5}\">\n",
-      kWidth, kHeight, kLeft, kWidth - kRight, axes.x.low, axes.x.high);
+      kChartWidth, kHeight, kLeft, kChartWidth - kRight, axes.x.low, axes.x.high);
   svg += grid(axes) + floors(runs, axes);
   for (std::size_t i = 0; i < runs.size(); ++i) svg += curves(runs[i], i, axes);
   return svg + legend(runs) + "</svg>\n";

@@ -28,12 +28,12 @@ Values widened(const Halves& halves) {
 }
 
 // One parameter and everything that updates it.
-struct Case {
+struct HalfCase {
   Values weights, gradients;
   Halves m, v;
   AdamWBf16 settings{};
 
-  explicit Case(std::int64_t count) {
+  explicit HalfCase(std::int64_t count) {
     weights = normal_values(count, 1, 0.02f);
     gradients = normal_values(count, 2, 100.0f);
     m = rounded_down(normal_values(count, 3, 0.1f));
@@ -56,7 +56,7 @@ struct Outcome {
   Values weights, m, v;
 };
 
-Outcome run_bf16(const Case& c, bool fast, int offset = 0) {
+Outcome run_bf16(const HalfCase& c, bool fast, int offset = 0) {
   const Array w(c.weights, offset), g(c.gradients, offset);
   Halves m(static_cast<std::size_t>(offset)), v(m);
   m.insert(m.end(), c.m.begin(), c.m.end());
@@ -74,7 +74,7 @@ Outcome run_bf16(const Case& c, bool fast, int offset = 0) {
 }
 
 // The same update with moments in float: what m and v are before they are rounded.
-Outcome run_float(const Case& c, bool fast) {
+Outcome run_float(const HalfCase& c, bool fast) {
   Outcome out{c.weights, widened(c.m), widened(c.v)};
   const AdamWBf16& s = c.settings;
   const AdamW op{static_cast<std::int64_t>(c.size()),
@@ -109,7 +109,7 @@ float rounded_v(float x, std::size_t element) {
 
 // The weights move as with the float moments that the bfloat16 ones widen to, bit for bit; the
 // moments are the float ones rounded by their words. So the bits depend on the element alone.
-void expect_rounded_float_update(const Case& c, bool fast) {
+void expect_rounded_float_update(const HalfCase& c, bool fast) {
   const Outcome exact = run_float(c, fast), out = run_bf16(c, fast);
   expect_same_bits(out.weights, exact.weights, "weights");
   for (std::size_t i = 0; i < c.size(); ++i) {
@@ -120,7 +120,7 @@ void expect_rounded_float_update(const Case& c, bool fast) {
 
 TEST(AdamWBf16, IsTheFloatUpdateRoundedByTheElementsWord) {
   for (const std::int64_t count : {1, 3, 7, 16, 31, 33, 1000, 40011}) {
-    const Case c(count);
+    const HalfCase c(count);
     expect_rounded_float_update(c, false);
     for_each_target([&] { expect_rounded_float_update(c, true); });
   }
@@ -138,7 +138,7 @@ double bound_of_rounded(float exact, double bound, Rounded rounded) {
 }
 
 // The float errors are those of adamw_test.cc.
-std::vector<double> bf16_bounds(const Case& c) {
+std::vector<double> bf16_bounds(const HalfCase& c) {
   const AdamWBf16& s = c.settings;
   const Outcome exact = run_float(c, false);
   std::vector<double> bounds, m_bounds, v_bounds;
@@ -160,7 +160,7 @@ std::vector<double> bf16_bounds(const Case& c) {
 
 TEST(AdamWBf16, FastMatchesReferenceAndKeepsItsBits) {
   for (const std::int64_t count : {1, 3, 7, 16, 33, 1000, 60033}) {
-    const Case c(count);
+    const HalfCase c(count);
     const auto run_op = [&](const Way& way) {
       const Outcome out = run_bf16(c, way.fast, way.offset);
       return joined({out.weights, out.m, out.v});
@@ -178,7 +178,7 @@ double mean_of(const Values& values) {
 // n elements with one value each side of a step s: the mean's standard deviation is at most
 // s / (2 sqrt(n)). Five of them are 0.01 s, while the nearest is 0.2 s away or more.
 TEST(AdamWBf16, MeanOfRoundingsIsTheFloatMoment) {
-  Case c(1 << 16);
+  HalfCase c(1 << 16);
   std::fill(c.gradients.begin(), c.gradients.end(), 1.0f);
   c.settings.gradient_scale = 1.0f;
   std::fill(c.m.begin(), c.m.end(), round_to_bf16(1.0234375f, 0));  // m = 1.02109, step 2^-7
@@ -196,7 +196,7 @@ TEST(AdamWBf16, MeanOfRoundingsIsTheFloatMoment) {
 
 // v of every element after `updates` updates with one constant gradient and beta2 = 0.999.
 Values second_moments_after(int updates, float gradient, float v, std::int64_t count) {
-  Case c(count);
+  HalfCase c(count);
   c.settings.gradient_scale = 1.0f;
   c.settings.beta2 = 0.999;
   std::fill(c.gradients.begin(), c.gradients.end(), gradient);
@@ -248,7 +248,7 @@ TEST(AdamWBf16, SecondMomentDecaysWhereTheNearestStalls) {
 }
 
 TEST(AdamWBf16, NanReachesWeightAndMomentsOfItsElementAlone) {
-  Case c(37);
+  HalfCase c(37);
   c.gradients[4] = c.gradients[36] = std::numeric_limits<float>::quiet_NaN();
   const auto check = [&](const Outcome& out) {
     for (std::size_t i = 0; i < c.size(); ++i) {
@@ -267,7 +267,7 @@ TEST(AdamWBf16, NanReachesWeightAndMomentsOfItsElementAlone) {
 TEST(AdamWBf16, InfinityStaysAndTheLargestDoesNotBecomeIt) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float largest = bf16_to_float(kBf16Largest);
-  Case c(2999);
+  HalfCase c(2999);
   c.settings.gradient_scale = 1.0f;
   for (std::size_t i = 0; i < c.size(); ++i) {
     if (i < 1000) {
@@ -299,7 +299,7 @@ TEST(AdamWBf16, InfinityStaysAndTheLargestDoesNotBecomeIt) {
 }
 
 TEST(AdamWBf16, ZeroStaysZero) {
-  Case c(1003);
+  HalfCase c(1003);
   std::fill(c.m.begin(), c.m.end(), 0);
   std::fill(c.v.begin(), c.v.end(), 0);
   std::fill(c.gradients.begin(), c.gradients.end(), 0.0f);
@@ -321,11 +321,11 @@ double share_that_differs(const Outcome& a, const Outcome& b) {
 // Two roundings of one float at a uniform place in its step differ in a third of the cases, so one
 // of two moments does in 5/9 of them; the share of 10000 has a standard deviation of 0.005.
 TEST(AdamWBf16, BitsDependOnSeedIterationAndParameterAlone) {
-  Case c(10000);
+  HalfCase c(10000);
   const Outcome out = run_bf16(c, true);
   EXPECT_EQ(share_that_differs(run_bf16(c, true), out), 0.0);
   const auto changed = [&](auto change) {
-    Case other = c;
+    HalfCase other = c;
     change(other.settings.rounding);
     return share_that_differs(run_bf16(other, true), out);
   };

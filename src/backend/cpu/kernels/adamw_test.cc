@@ -9,12 +9,13 @@ namespace snug::cpu::testing {
 namespace {
 
 // `count` elements in `parts` equal parts, which stand for the tensors of a split update.
-struct Case {
+struct AdamwCase {
   std::int64_t parts, length;
   Values weights, gradients, m, v;
   AdamW settings{};
 
-  Case(std::int64_t part_count, std::int64_t part_length) : parts(part_count), length(part_length) {
+  AdamwCase(std::int64_t part_count, std::int64_t part_length)
+      : parts(part_count), length(part_length) {
     const std::int64_t count = parts * length;
     weights = normal_values(count, 1, 0.02f);
     gradients = normal_values(count, 2, 100.0f);
@@ -32,7 +33,7 @@ struct Case {
   }
 };
 
-Values run_adamw(const Case& c, const Way& way) {
+Values run_adamw(const AdamwCase& c, const Way& way) {
   const Array w(c.weights, way.offset), g(c.gradients, way.offset), m(c.m, way.offset),
       v(c.v, way.offset);
   for_each_call(way, c.parts, [&](std::int64_t first, std::int64_t count) {
@@ -50,7 +51,7 @@ Values run_adamw(const Case& c, const Way& way) {
 
 // m errs by 4 roundings of its terms, v (all terms positive) by 5 of itself, the update by those
 // of m and 9 of its own (two scalars, root, two quotients, product, sum, half of v's), w by 3.
-std::vector<double> adamw_bounds(const Case& c) {
+std::vector<double> adamw_bounds(const AdamwCase& c) {
   const AdamW& s = c.settings;
   std::vector<double> w_bounds, m_bounds, v_bounds;
   for (std::size_t i = 0; i < c.weights.size(); ++i) {
@@ -70,7 +71,7 @@ std::vector<double> adamw_bounds(const Case& c) {
 
 TEST(AdamW, FastMatchesReferenceAndKeepsItsBits) {
   for (const std::int64_t length : {1, 3, 7, 16, 33, 1000, 20011}) {
-    const Case c(3, length);
+    const AdamwCase c(3, length);
     check_kernel(
         c.parts, [&](const Way& way) { return run_adamw(c, way); }, adamw_bounds(c));
   }
@@ -78,7 +79,7 @@ TEST(AdamW, FastMatchesReferenceAndKeepsItsBits) {
 
 // The first step from m = v = 0 moves a weight by lr * sign(g) after the decay, whatever g is.
 TEST(AdamW, FirstStepIsTheSignOfTheGradient) {
-  Case c(1, 40);
+  AdamwCase c(1, 40);
   std::fill(c.m.begin(), c.m.end(), 0.0f);
   std::fill(c.v.begin(), c.v.end(), 0.0f);
   c.settings.correction1 = 1.0f - c.settings.beta1;
@@ -97,7 +98,7 @@ TEST(AdamW, FirstStepIsTheSignOfTheGradient) {
 }
 
 TEST(AdamW, NanGradientReachesTheWeight) {
-  Case c(1, 37);
+  AdamwCase c(1, 37);
   c.gradients[4] = c.gradients[36] = std::numeric_limits<float>::quiet_NaN();
   for_each_target([&] {
     const Values out = run_adamw(c, {true, 1, 0});

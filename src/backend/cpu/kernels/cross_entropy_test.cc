@@ -8,14 +8,14 @@
 namespace snug::cpu::testing {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kEndless = std::numeric_limits<float>::infinity();
 
-struct Case {
+struct EntropyCase {
   std::int64_t rows, V;
   Values logits;
   std::vector<std::int32_t> targets;
 
-  Case(std::int64_t row_count, std::int64_t vocabulary, float sigma)
+  EntropyCase(std::int64_t row_count, std::int64_t vocabulary, float sigma)
       : rows(row_count), V(vocabulary), logits(normal_values(row_count * vocabulary, 1, sigma)) {
     for (std::int64_t r = 0; r < rows; ++r) {
       targets.push_back(static_cast<std::int32_t>((r * 7919 + V - 1) % V));
@@ -24,7 +24,7 @@ struct Case {
 };
 
 // Losses, then the gradient (or the untouched logits).
-Values run_loss(const Case& c, const Way& way, bool want_gradient = true) {
+Values run_loss(const EntropyCase& c, const Way& way, bool want_gradient = true) {
   const Array logits(c.logits, way.offset), losses(Values(c.targets.size()), way.offset);
   for_each_call(way, c.rows, [&](std::int64_t first, std::int64_t count) {
     const CrossEntropy op{count,
@@ -41,7 +41,7 @@ Values run_loss(const Case& c, const Way& way, bool want_gradient = true) {
 // exp(x - max) errs by 4 roundings of itself and by one of x - max, carried into the exponent;
 // a block of at most 1024 such terms, summed in float, by that many roundings. The loss gets the
 // relative error of the sum; a probability its own as well.
-std::vector<double> loss_bounds(const Case& c) {
+std::vector<double> loss_bounds(const EntropyCase& c) {
   std::vector<double> losses, gradients;
   for (std::int64_t r = 0; r < c.rows; ++r) {
     const float* row = c.logits.data() + r * c.V;
@@ -68,7 +68,7 @@ std::vector<double> loss_bounds(const Case& c) {
 TEST(CrossEntropy, FastMatchesReferenceAndKeepsItsBits) {
   for (const std::int64_t V : {1, 2, 17, 65, 1000, 50257}) {
     for (const float sigma : {1.0f, 30.0f}) {  // near uniform; nearly all in one word
-      const Case c(V > 1000 ? 3 : 37, V, sigma);
+      const EntropyCase c(V > 1000 ? 3 : 37, V, sigma);
       check_kernel(
           c.rows, [&](const Way& way) { return run_loss(c, way); }, loss_bounds(c));
     }
@@ -76,7 +76,7 @@ TEST(CrossEntropy, FastMatchesReferenceAndKeepsItsBits) {
 }
 
 TEST(CrossEntropy, EvaluationGivesTheSameLossAndLeavesTheLogits) {
-  const Case c(5, 1033, 2.0f);
+  const EntropyCase c(5, 1033, 2.0f);
   for_each_target([&] {
     const Values training = run_loss(c, {true, 5, 0}),
                  evaluation = run_loss(c, {true, 5, 0}, false);
@@ -87,7 +87,7 @@ TEST(CrossEntropy, EvaluationGivesTheSameLossAndLeavesTheLogits) {
 }
 
 TEST(CrossEntropy, IgnoredTargetGivesZeroLossAndGradient) {
-  Case c(3, 21, 1.0f);
+  EntropyCase c(3, 21, 1.0f);
   c.targets[1] = -1;
   c.logits[21] = std::numeric_limits<float>::quiet_NaN();
   const auto check = [&](bool fast) {
@@ -105,7 +105,7 @@ TEST(CrossEntropy, IgnoredTargetGivesZeroLossAndGradient) {
 TEST(CrossEntropy, NanAnywhereGivesNanLoss) {
   for (const bool want_gradient : {false, true}) {
     for (std::size_t place = 0; place < 71; ++place) {
-      Case c(1, 71, 1.0f);
+      EntropyCase c(1, 71, 1.0f);
       c.logits[place] = std::numeric_limits<float>::quiet_NaN();
       EXPECT_TRUE(std::isnan(run_loss(c, {false, 1, 0}, want_gradient)[0])) << place;
       for_each_target([&] {
@@ -116,10 +116,10 @@ TEST(CrossEntropy, NanAnywhereGivesNanLoss) {
 }
 
 TEST(CrossEntropy, BearsExtremes) {
-  Case c(2, 40, 1.0f);
+  EntropyCase c(2, 40, 1.0f);
   c.targets = {0, 0};
   for (std::size_t i = 0; i < 40; ++i) c.logits[i] = i == 0 ? 1e30f : -1e30f;
-  for (std::size_t i = 40; i < 80; ++i) c.logits[i] = i < 42 ? 0.0f : -kInfinity;
+  for (std::size_t i = 40; i < 80; ++i) c.logits[i] = i < 42 ? 0.0f : -kEndless;
   for_each_target([&] {
     const Values out = run_loss(c, {true, 2, 0});
     EXPECT_EQ(out[0], 0.0f);
@@ -129,7 +129,7 @@ TEST(CrossEntropy, BearsExtremes) {
 }
 
 TEST(CrossEntropy, GradientIsTheDerivative) {
-  Case c(3, 7, 1.0f);
+  EntropyCase c(3, 7, 1.0f);
   c.targets[2] = -1;
   const Way plain{false, 3, 0};
   const Values gradient = run_loss(c, plain);

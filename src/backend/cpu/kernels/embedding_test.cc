@@ -10,13 +10,13 @@ namespace {
 
 constexpr std::int64_t kVocabulary = 11, kFirstPosition = 2;
 
-struct Case {
+struct EmbeddingCase {
   BatchShape s;
   Dropout dropout;
   std::vector<std::int32_t> tokens;
   Values wte, wpe, dout, dwpe;
 
-  Case(const BatchShape& shape, const Dropout& drop) : s(shape), dropout(drop) {
+  EmbeddingCase(const BatchShape& shape, const Dropout& drop) : s(shape), dropout(drop) {
     std::mt19937 generator(1);
     std::uniform_int_distribution<std::int32_t> any(0, kVocabulary - 1);
     for (std::int64_t i = 0; i < s.B * s.T; ++i) tokens.push_back(any(generator));
@@ -27,7 +27,8 @@ struct Case {
   }
 };
 
-Values run_forward(const Case& c, const Way& way, std::int64_t first_position = kFirstPosition) {
+Values run_forward(const EmbeddingCase& c, const Way& way,
+                   std::int64_t first_position = kFirstPosition) {
   const auto& [B, T, C] = c.s;
   const Array wte(c.wte, way.offset), wpe(c.wpe, way.offset);
   const Array out(Values(c.dout.size()), way.offset);
@@ -52,7 +53,7 @@ struct Backward {
   std::int32_t row_count = 0;
 };
 
-Backward run_backward(const Case& c, const Way& way) {
+Backward run_backward(const EmbeddingCase& c, const Way& way) {
   const auto& [B, T, C] = c.s;
   Backward result;
   result.slot.assign(kVocabulary, -1);
@@ -83,7 +84,7 @@ Backward run_backward(const Case& c, const Way& way) {
 TEST(Embed, FastMatchesReferenceAndKeepsItsBits) {
   for (const BatchShape& s : kShapes) {
     for (const Dropout& dropout : {Dropout{}, quarter_dropout()}) {
-      const Case c(s, dropout);
+      const EmbeddingCase c(s, dropout);
       std::vector<double> bounds;
       for (const float value : run_forward(c, {false, s.B, 0})) {
         bounds.push_back(3 * kRound * std::abs(value));
@@ -98,7 +99,7 @@ TEST(Embed, FastMatchesReferenceAndKeepsItsBits) {
 TEST(EmbedBackward, FastEqualsReference) {
   for (const BatchShape& s : kShapes) {
     for (const Dropout& dropout : {Dropout{}, quarter_dropout()}) {
-      const Case c(s, dropout);
+      const EmbeddingCase c(s, dropout);
       const Backward reference = run_backward(c, {false, s.B, 0});
       const auto outputs = [&](const Way& way) {
         const Backward b = run_backward(c, way);
@@ -114,7 +115,7 @@ TEST(EmbedBackward, FastEqualsReference) {
 }
 
 TEST(EmbedBackward, TokensGetSlotsInOrderOfFirstAppearance) {
-  Case c({2, 3, 4}, Dropout{});
+  EmbeddingCase c({2, 3, 4}, Dropout{});
   c.tokens = {7, 2, 7, 0, 2, 9};
   for (const bool fast : {false, true}) {
     const Backward b = run_backward(c, {fast, 2, 0});
@@ -126,7 +127,7 @@ TEST(EmbedBackward, TokensGetSlotsInOrderOfFirstAppearance) {
 }
 
 TEST(Embed, NanComesThrough) {
-  Case c({1, 2, 21}, quarter_dropout());
+  EmbeddingCase c({1, 2, 21}, quarter_dropout());
   c.tokens = {3, 4};
   for (std::size_t i = 3 * 21; i < 4 * 21; ++i) {
     c.wte[i] = std::numeric_limits<float>::quiet_NaN();
@@ -138,7 +139,7 @@ TEST(Embed, NanComesThrough) {
 }
 
 TEST(Embed, GradientsAreTheDerivatives) {
-  Case c({2, 3, 5}, quarter_dropout());
+  EmbeddingCase c({2, 3, 5}, quarter_dropout());
   std::fill(c.dwpe.begin(), c.dwpe.end(), 0.0f);
   const Way plain{false, 2, 0};
   const Backward b = run_backward(c, plain);

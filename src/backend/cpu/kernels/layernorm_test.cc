@@ -8,12 +8,12 @@
 namespace snug::cpu::testing {
 namespace {
 
-struct Case {
+struct NormCase {
   std::int64_t B, T, C;
   bool has_beta;
   Values x, gamma, beta, dy, dx, dgamma, dbeta;  // the last three: what is there before
 
-  Case(const BatchShape& shape, bool with_beta)
+  NormCase(const BatchShape& shape, bool with_beta)
       : B(shape.B), T(shape.T), C(shape.C), has_beta(with_beta) {
     x = normal_values(B * T * C, 1);
     for (float& value : x) value += 0.5f;
@@ -30,7 +30,7 @@ struct Forward {
   Values y, mean, rstd;
 };
 
-Forward run_forward(const Case& c, const Way& way, bool again = false) {
+Forward run_forward(const NormCase& c, const Way& way, bool again = false) {
   const Array x(c.x, way.offset), gamma(c.gamma, way.offset), beta(c.beta, way.offset);
   const Array y(Values(c.x.size()), way.offset);
   const Values per_row(static_cast<std::size_t>(c.B * c.T));
@@ -55,7 +55,7 @@ Forward run_forward(const Case& c, const Way& way, bool again = false) {
 }
 
 // mean and rstd come from the reference, so that both tables see the same inputs.
-Values run_backward(const Case& c, const Forward& forward, const Way& way) {
+Values run_backward(const NormCase& c, const Forward& forward, const Way& way) {
   const Array x(c.x, way.offset), gamma(c.gamma, way.offset), dy(c.dy, way.offset);
   const Array mean(forward.mean, way.offset), rstd(forward.rstd, way.offset);
   const Array dx(c.dx, way.offset), dgamma(c.dgamma, way.offset), dbeta(c.dbeta, way.offset);
@@ -81,7 +81,7 @@ Values run_backward(const Case& c, const Forward& forward, const Way& way) {
 
 // A sum of C floats in any order errs by at most C roundings of the sum of their magnitudes. That
 // is the mean's error; rstd has half the relative error of a variance, plus the mean's squared.
-std::vector<double> forward_bounds(const Case& c, const Forward& reference) {
+std::vector<double> forward_bounds(const NormCase& c, const Forward& reference) {
   std::vector<double> y, mean, rstd;
   for (std::int64_t row = 0; row < c.B * c.T; ++row) {
     const float* x = c.x.data() + row * c.C;
@@ -108,7 +108,7 @@ std::vector<double> forward_bounds(const Case& c, const Forward& reference) {
 }
 
 // The same rule for the sums over C in dx and for the sums over T and B in dgamma and dbeta.
-std::vector<double> backward_bounds(const Case& c, const Forward& forward) {
+std::vector<double> backward_bounds(const NormCase& c, const Forward& forward) {
   const auto width = static_cast<std::size_t>(c.C);
   std::vector<double> dx;
   std::vector<double> dgamma(width), dbeta(width);
@@ -142,7 +142,7 @@ std::vector<double> backward_bounds(const Case& c, const Forward& forward) {
 TEST(LayerNorm, FastMatchesReferenceAndKeepsItsBits) {
   for (const BatchShape& shape : kShapes) {
     for (const bool has_beta : {false, true}) {
-      const Case c(shape, has_beta);
+      const NormCase c(shape, has_beta);
       const Forward reference = run_forward(c, {false, c.B, 0});
       const auto forward = [&](const Way& way) {
         const Forward f = run_forward(c, way);
@@ -157,7 +157,7 @@ TEST(LayerNorm, FastMatchesReferenceAndKeepsItsBits) {
 
 TEST(LayerNorm, ApplyRepeatsForwardBitForBit) {
   for (const BatchShape& shape : kShapes) {
-    const Case c(shape, true);
+    const NormCase c(shape, true);
     for_each_target([&] {
       expect_same_bits(run_forward(c, {true, c.B, 0}, true).y, run_forward(c, {true, c.B, 0}).y,
                        "apply");
@@ -166,7 +166,7 @@ TEST(LayerNorm, ApplyRepeatsForwardBitForBit) {
 }
 
 TEST(LayerNorm, NanSpoilsItsRowAndNoOther) {
-  Case c({1, 3, 19}, true);
+  NormCase c({1, 3, 19}, true);
   c.x[19 + 18] = std::numeric_limits<float>::quiet_NaN();
   for_each_target([&] {
     const Values y = run_forward(c, {true, 1, 0}).y;
@@ -175,7 +175,7 @@ TEST(LayerNorm, NanSpoilsItsRowAndNoOther) {
 }
 
 TEST(LayerNorm, GradientsAreTheDerivatives) {
-  Case c({2, 2, 5}, true);
+  NormCase c({2, 2, 5}, true);
   for (Values* before : {&c.dx, &c.dgamma, &c.dbeta})
     std::fill(before->begin(), before->end(), 0.0f);
   const Values gradient = run_backward(c, run_forward(c, {false, 2, 0}), {false, 2, 0});

@@ -74,17 +74,16 @@ struct TileShape {
 };
 
 inline TileDivision divide_tiles(const TileShape& s, int threads) {
-  constexpr std::int64_t kTasksPerThread = 4, kFewestRows = 8, kFewestColumns = 2;
+  constexpr std::int64_t kTasksPerThread = 4, kMinRows = 8, kMinColumns = 2;
   TileDivision d{ceil_div(s.m, kTilePanel), ceil_div(s.n, kTilePanel), s.blocks, 0, 0};
   const std::int64_t wanted = kTasksPerThread * threads;
-  const std::int64_t most_columns = std::max<std::int64_t>(1, s.held_blocks / d.chunk_blocks());
+  const std::int64_t max_columns = std::max<std::int64_t>(1, s.held_blocks / d.chunk_blocks());
   if (s.by_rows) {
-    d.columns_per_task = std::min(most_columns, d.column_panels);
+    d.columns_per_task = std::min(max_columns, d.column_panels);
     const std::int64_t left = ceil_div(wanted, d.column_tasks());
-    d.rows_per_task = std::max(std::min(kFewestRows, d.row_panels), ceil_div(d.row_panels, left));
+    d.rows_per_task = std::max(std::min(kMinRows, d.row_panels), ceil_div(d.row_panels, left));
   } else {
-    d.columns_per_task =
-        std::clamp(ceil_div(d.column_panels, wanted), kFewestColumns, most_columns);
+    d.columns_per_task = std::clamp(ceil_div(d.column_panels, wanted), kMinColumns, max_columns);
     d.columns_per_task = std::min(d.columns_per_task, d.column_panels);
     const std::int64_t left = d.column_tasks() >= threads ? 1 : ceil_div(wanted, d.column_tasks());
     d.rows_per_task = ceil_div(d.row_panels, left);

@@ -23,7 +23,7 @@ namespace snug::cpu {
 // The side of a tile of C, which one thread computes: a multiple of the micro-kernel's rows (12 or
 // 6) and columns (32, 16, 8 or 2). The larger it is, the fewer times operands are packed; with two
 // packed blocks the largest takes 960 KiB.
-constexpr std::int64_t kLargestTile = 384, kSmallestTile = 96;
+constexpr std::int64_t kMaxTile = 384, kMinTile = 96;
 
 // One thread's scratch for tiles of `side`.
 struct WidenedArrays {
@@ -161,8 +161,8 @@ namespace {
 
 // Smaller where large tiles would leave threads without work; never larger for fewer rows.
 std::int64_t tile_side(std::int64_t m, std::int64_t n, int threads) {
-  std::int64_t side = kLargestTile;
-  while (side > kSmallestTile && ceil_div(m, side) * ceil_div(n, side) < 4 * threads) side /= 2;
+  std::int64_t side = kMaxTile;
+  while (side > kMinTile && ceil_div(m, side) * ceil_div(n, side) < 4 * threads) side /= 2;
   return side;
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 template <class X>
 class WidenedProduct : public ::testing::Test {};
-using Types = ::testing::Types<Bf16, F16>;
-TYPED_TEST_SUITE(WidenedProduct, Types);
+using OperandTypes = ::testing::Types<Bf16, F16>;
+TYPED_TEST_SUITE(WidenedProduct, OperandTypes);
 
 TYPED_TEST(WidenedProduct, IsTheProductRoundedOnce) {
   using X = TypeParam;

@@ -5,15 +5,16 @@
 namespace snug::cuda {
 namespace {
 
-struct Extent {
+struct EmbeddingExtent {
   std::int64_t B, T, C, V;
 };
-constexpr std::array kExtents = {Extent{1, 1, 1, 1}, Extent{2, 5, 33, 7}, Extent{3, 16, 64, 40},
-                                 Extent{2, 300, 8, 5000}, Extent{4, 260, 24, 3}};
+constexpr std::array kEmbeddingExtents = {
+    EmbeddingExtent{1, 1, 1, 1}, EmbeddingExtent{2, 5, 33, 7}, EmbeddingExtent{3, 16, 64, 40},
+    EmbeddingExtent{2, 300, 8, 5000}, EmbeddingExtent{4, 260, 24, 3}};
 
 TEST(CudaEmbed, ForwardIsTheReferences) {
   for (const DType dtype : kPrecisions) {
-    for (const auto& [B, T, C, V] : kExtents) {
+    for (const auto& [B, T, C, V] : kEmbeddingExtents) {
       for (const Dropout& dropout : {Dropout(), some_dropout()}) {
         const Ints tokens = random_tokens(B * T, static_cast<std::int32_t>(V), 1);
         const Floats wte = random_floats(V * C, dtype, 2),
@@ -34,7 +35,7 @@ TEST(CudaEmbed, ForwardIsTheReferences) {
 
 // The table of an iteration, on the card and as the reference has it.
 struct Table {
-  Table(const Extent& e, std::int64_t of_capacity)
+  Table(const EmbeddingExtent& e, std::int64_t of_capacity)
       : capacity(of_capacity),
         rows(static_cast<std::size_t>(capacity * e.C)),
         dwpe(random_floats(e.T * e.C, DType::kF32, 9)),
@@ -54,7 +55,7 @@ struct Table {
 };
 
 // Two micro-batches: the second finds slots that are taken.
-void check_backward(DType dtype, const Extent& e, const Dropout& dropout) {
+void check_backward(DType dtype, const EmbeddingExtent& e, const Dropout& dropout) {
   const auto& [B, T, C, V] = e;
   Table table(e, std::min(V, 2 * B * T));
   for (const unsigned batch : {0u, 1u}) {
@@ -98,7 +99,7 @@ void check_backward(DType dtype, const Extent& e, const Dropout& dropout) {
 
 TEST(CudaEmbed, BackwardHasTheReferencesOrder) {
   for (const DType dtype : kPrecisions) {
-    for (const Extent& extent : kExtents) {
+    for (const EmbeddingExtent& extent : kEmbeddingExtents) {
       check_backward(dtype, extent, {});
       check_backward(dtype, extent, some_dropout());
     }

@@ -160,7 +160,7 @@ enum class TensorCores : std::uint8_t { kTuring, kAmpere };
 struct Attention {
   DType dtype;
   TensorCores tensor_cores;
-  std::int64_t B, T, C, H;  // D up to kLargestHead
+  std::int64_t B, T, C, H;  // D up to kMaxHead
   const void* qkv;          // (B, T, 3C)
   void* out;                // (B, T, C)
   float* lse;               // (B, H, T), may be null
@@ -202,9 +202,9 @@ void kv_store(const KvStore& op, cudaStream_t stream);
 
 // A list of arrays of floats, few enough to go with a launch.
 struct FloatArrays {
-  static constexpr int kMost = 64;
-  const float* data[kMost];
-  std::int64_t count[kMost];
+  static constexpr int kMax = 64;
+  const float* data[kMax];
+  std::int64_t count[kMax];
   int size = 0;
 };
 // Adds the squares of all elements to kReductionBlocks doubles, or starts them.

@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 template <class T>
 void launch_cross_entropy(const CrossEntropy& op, cudaStream_t stream) {
-  constexpr int kWidth = kPack<T>, kLarge = 1024, kSmall = 128, kMost = 7;
+  constexpr int kWidth = kPack<T>, kLarge = 1024, kSmall = 128, kMax = 7;
   const auto start = [&](auto kernel, int threads) {
     launch(kernel, static_cast<unsigned>(op.rows), static_cast<unsigned>(threads), 0, stream,
            static_cast<int>(op.V), op.targets, static_cast<T*>(op.logits), op.losses,
@@ -123,8 +123,8 @@ void launch_cross_entropy(const CrossEntropy& op, cudaStream_t stream) {
   if (op.V % kWidth != 0) return start(cross_entropy_kernel<T, 1, 0, kSmall>, kSmall);
   if (op.V <= kSmall * kWidth) return start(cross_entropy_kernel<T, kWidth, 1, kSmall>, kSmall);
   // Seven packs of eight hold GPT-2's 50304 logits in 16 bits; more would leave no registers.
-  if (op.V <= kMost * kLarge * kWidth) {
-    return start(cross_entropy_kernel<T, kWidth, kMost, kLarge>, kLarge);
+  if (op.V <= kMax * kLarge * kWidth) {
+    return start(cross_entropy_kernel<T, kWidth, kMax, kLarge>, kLarge);
   }
   start(cross_entropy_kernel<T, kWidth, 0, kLarge>, kLarge);
 }

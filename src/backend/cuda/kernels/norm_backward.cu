@@ -9,7 +9,7 @@
 namespace snug::cuda {
 namespace {
 
-constexpr int kMostThreads = 512;
+constexpr int kMaxThreads = 512;
 
 template <class T>
 struct Arguments {
@@ -39,8 +39,8 @@ __device__ __forceinline__ float2 block_sums(float a, float b, float2* sums) {
 
 // dx += rstd (h - mean(h) - xhat mean(h xhat)) with h = dy gamma.
 template <class T, int kWidth, int kHeld>
-__global__ void __launch_bounds__(kMostThreads) norm_backward_kernel(Arguments<T> op) {
-  SNUG_SHARED(float2, sums, [2][kMostThreads / kWarp]);
+__global__ void __launch_bounds__(kMaxThreads) norm_backward_kernel(Arguments<T> op) {
+  SNUG_SHARED(float2, sums, [2][kMaxThreads / kWarp]);
   float gamma_sum[kHeld][kWidth] = {}, beta_sum[kHeld][kWidth] = {};
   const auto column = [&](int i) {
     return static_cast<std::int64_t>(i * static_cast<int>(blockDim.x) +
@@ -112,9 +112,9 @@ void launch_backward(const LayerNormBackward& op, int blocks, cudaStream_t strea
     const auto threads = static_cast<unsigned>(blocks_for(blocks_for(items, held), kWarp) * kWarp);
     launch(kernel, static_cast<unsigned>(blocks), threads, 0, stream, arguments);
   };
-  constexpr int kMost = static_cast<int>(blocks_for(kLargestWidth, kMostThreads * kWidth));
-  if (items <= kMostThreads) return start(norm_backward_kernel<T, kWidth, 1>, 1);
-  start(norm_backward_kernel<T, kWidth, kMost>, kMost);
+  constexpr int kMax = static_cast<int>(blocks_for(kMaxWidth, kMaxThreads * kWidth));
+  if (items <= kMaxThreads) return start(norm_backward_kernel<T, kWidth, 1>, 1);
+  start(norm_backward_kernel<T, kWidth, kMax>, kMax);
 }
 
 }  // namespace

@@ -5,20 +5,20 @@
 namespace snug::cuda {
 namespace {
 
-struct Extent {
+struct NormExtent {
   std::int64_t B, T, C;
 };
 // One column, odd widths, GPT-2's, and more than a thread block's columns or registers hold.
-constexpr std::array kExtents = {Extent{1, 1, 1},    Extent{2, 3, 33},  Extent{2, 5, 64},
-                                 Extent{3, 7, 96},   Extent{1, 4, 768}, Extent{1, 3, 1600},
-                                 Extent{1, 2, 2568}, Extent{1, 2, 1027}};
+constexpr std::array kNormExtents = {
+    NormExtent{1, 1, 1},   NormExtent{2, 3, 33},   NormExtent{2, 5, 64},   NormExtent{3, 7, 96},
+    NormExtent{1, 4, 768}, NormExtent{1, 3, 1600}, NormExtent{1, 2, 2568}, NormExtent{1, 2, 1027}};
 
 // Sums of n float terms, added in any order.
 double sum_error(std::int64_t n) { return 2 * std::sqrt(static_cast<double>(n)) * 0x1p-24; }
 
 // Inputs of a norm and of its gradient.
 struct Inputs {
-  Inputs(DType of, const Extent& e)
+  Inputs(DType of, const NormExtent& e)
       : dtype(of),
         extent(e),
         x(random_floats(e.B * e.T * e.C, of, 1, 2)),
@@ -30,7 +30,7 @@ struct Inputs {
   std::int64_t rows() const { return extent.B * extent.T; }
 
   DType dtype;
-  Extent extent;
+  NormExtent extent;
   Floats x, branch, dy, gamma, beta;
 };
 
@@ -55,7 +55,7 @@ void expect_norm(const Inputs& in, const Normed& card, const Normed& expected) {
 
 TEST(CudaNorm, ForwardIsTheReferences) {
   for (const DType dtype : kPrecisions) {
-    for (const Extent& extent : kExtents) {
+    for (const NormExtent& extent : kNormExtents) {
       for (const bool has_beta : {false, true}) {
         const Inputs in(dtype, extent);
         const auto rows = static_cast<std::size_t>(in.rows());
@@ -78,7 +78,7 @@ TEST(CudaNorm, ForwardIsTheReferences) {
 // Fused: the sum is the one that the two kernels make apart, bit for bit, and so is the norm.
 TEST(CudaNorm, ResidualInTheSamePass) {
   for (const DType dtype : kPrecisions) {
-    for (const Extent& extent : kExtents) {
+    for (const NormExtent& extent : kNormExtents) {
       for (const Dropout& dropout : {Dropout(), some_dropout()}) {
         const Inputs in(dtype, extent);
         const auto rows = static_cast<std::size_t>(in.rows());
@@ -107,7 +107,7 @@ TEST(CudaNorm, ResidualInTheSamePass) {
 
 TEST(CudaNorm, BackwardIsTheReferences) {
   for (const DType dtype : kPrecisions) {
-    for (const Extent& extent : kExtents) {
+    for (const NormExtent& extent : kNormExtents) {
       const Inputs in(dtype, extent);
       const auto& [B, T, C] = extent;
       const Normed normed = reference_norm(in, in.x, true);
@@ -135,7 +135,7 @@ TEST(CudaNorm, BackwardIsTheReferences) {
 
 TEST(CudaBias, GradientIsTheSumOfRows) {
   for (const DType dtype : kPrecisions) {
-    for (const auto& [B, T, C] : {Extent{1, 1, 3}, {2, 67, 33}, {3, 400, 8}, {1, 5, 768}}) {
+    for (const auto& [B, T, C] : {NormExtent{1, 1, 3}, {2, 67, 33}, {3, 400, 8}, {1, 5, 768}}) {
       const Floats dy = random_floats(B * T * C, dtype, 6);
       Floats expected = random_floats(C, DType::kF32, 7);
       const CardArray card_dy(dtype, dy), dbias(DType::kF32, expected);

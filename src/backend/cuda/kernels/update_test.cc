@@ -30,13 +30,13 @@ TEST(CudaNormOfGradients, IsTheSumsRoot) {
   EXPECT_NEAR(found, std::sqrt(2 * sum), 1e-12 * found);
 }
 
-struct Case {
+struct UpdateCase {
   std::int64_t count;
   DType moments, copy;
   double norm, clip;
 };
 
-AdamW settings_of(const Case& c) {
+AdamW settings_of(const UpdateCase& c) {
   AdamW op{};
   op.moments = c.moments;
   op.copy_dtype = c.copy;
@@ -93,7 +93,7 @@ void reference_adamw(const AdamW& op, double norm, State& s) {
   }
 }
 
-void check(const Case& c) {
+void check_update(const UpdateCase& c) {
   AdamW op = settings_of(c);
   State s{random_floats(c.count, DType::kF32, 1), random_floats(c.count, DType::kF32, 2),
           random_floats(c.count, c.moments, 3, 0.1), random_floats(c.count, c.moments, 4, 0.1)};
@@ -128,8 +128,8 @@ TEST(CudaAdamW, IsTheReferences) {
   for (const std::int64_t count : {1, 5, 256, 4099}) {
     for (const DType moments : {DType::kF32, DType::kBF16}) {
       for (const DType copy : {DType::kBF16, DType::kF16}) {
-        check({count, moments, copy, 3.0, 1.0});
-        check({count, moments, copy, 0.5, 0.0});
+        check_update({count, moments, copy, 3.0, 1.0});
+        check_update({count, moments, copy, 0.5, 0.0});
       }
     }
   }
@@ -138,15 +138,15 @@ TEST(CudaAdamW, IsTheReferences) {
 // The flag that a card's own norm is: nothing changes, and nobody on the host had to look.
 TEST(CudaAdamW, ChangesNothingWhenTheNormIsNotFinite) {
   for (const double norm : {static_cast<double>(INFINITY), std::nan("")}) {
-    check({67, DType::kF32, DType::kBF16, norm, 1.0});
-    check({67, DType::kBF16, DType::kF16, norm, 0.0});
+    check_update({67, DType::kF32, DType::kBF16, norm, 1.0});
+    check_update({67, DType::kBF16, DType::kF16, norm, 0.0});
   }
 }
 
 // Only the moments' stochastic rounding is told apart by its draw: it has the CPU's bits nearly
 // everywhere, and where float's last place differs it is one step away.
 TEST(CudaAdamW, RoundsMomentsWithTheCpusDraws) {
-  const Case c{4096, DType::kBF16, DType::kBF16, 1.0, 0.0};
+  const UpdateCase c{4096, DType::kBF16, DType::kBF16, 1.0, 0.0};
   AdamW op = settings_of(c);
   State s{random_floats(c.count, DType::kF32, 1), random_floats(c.count, DType::kF32, 2),
           random_floats(c.count, DType::kBF16, 3, 0.1),

@@ -93,7 +93,7 @@ DoctorFacts last_facts(const SnapshotReport& report) {
   return facts;
 }
 
-bool is_empty(const DoctorBlock& block) {
+bool shows_nothing(const DoctorBlock& block) {
   if (const auto* facts = std::get_if<DoctorFacts>(&block)) return facts->facts.empty();
   if (const auto* bars = std::get_if<DoctorBars>(&block)) return bars->bars.size() < 2;
   if (const auto* points = std::get_if<DoctorPoints>(&block)) return points->points.empty();
@@ -113,7 +113,7 @@ DoctorContent snapshot_content(const SnapshotReport& report) {
   content.blocks.push_back(snapshot_advice(report));
   add_doctor_fixes(report, content);
   content.blocks.push_back(last_facts(report));
-  std::erase_if(content.blocks, is_empty);
+  std::erase_if(content.blocks, shows_nothing);
   return content;
 }
 

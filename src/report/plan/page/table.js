@@ -40,8 +40,12 @@ function showHeadline(setting) {
   document.title = setting.title;
   byId('speed').textContent = setting.speed;
   byId('with').textContent = setting.fix ? say('with', setting.name) : words.config_as_is;
-  byId('command').replaceChildren(...commandWith(setting.fix ? setting.fix.arguments : [])
-      .flatMap((word, i) => [i ? ' ' : '', h('span', {}, word)]));  // breaks between words only
+  showCommand('command', commandWith(setting.fix ? setting.fix.arguments : []));
+}
+
+// It breaks between words only.
+function showCommand(id, commandWords) {
+  byId(id).replaceChildren(...commandWords.flatMap((word, i) => [i ? ' ' : '', h('span', {}, word)]));
 }
 
 // "12.00 GiB GeForce RTX 3060 − 0.60 display − ... = 10.90 may be used": the parts that are there.
@@ -70,7 +74,7 @@ function showRecommended() {
   byId('recommended-name').textContent = setting.name;
   byId('recommended-why').textContent =
       [formatBytes(setting.total), timeText(setting.fix.time), setting.fix.effect].join(' · ');
-  byId('recommended-command').textContent = data.train.join(' ');
+  showCommand('recommended-command', data.train);
 }
 
 const legendRows = bandNames.map((name, band) => {

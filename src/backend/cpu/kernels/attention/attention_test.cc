@@ -115,7 +115,7 @@ void check_shape(const AttentionShape& s, float spread) {
     expect_within(got.out, expected.out, bounds.out, where + " out");
     expect_within(got.lse, expected.lse, bounds.lse, where + " lse");
     expect_within(got.dqkv, expected.dqkv, bounds.dqkv, where + " dqkv");
-    if (testing::Test::HasFatalFailure()) break;
+    if (::testing::Test::HasFatalFailure()) break;
   }
   omp_set_num_threads(threads);
 }

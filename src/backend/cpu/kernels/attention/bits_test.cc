@@ -38,7 +38,7 @@ void for_each_target_and_shape(Check check) {
     hwy::SetSupportedTargetsForTest(target);
     for (const AttentionShape& shape : kShapes) {
       SCOPED_TRACE(hwy::TargetName(target));
-      SCOPED_TRACE(testing::Message() << "T " << shape.T << " D " << shape.D);
+      SCOPED_TRACE(::testing::Message() << "T " << shape.T << " D " << shape.D);
       check(Problem(shape));
     }
     hwy::SetSupportedTargetsForTest(0);

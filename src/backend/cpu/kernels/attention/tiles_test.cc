@@ -30,18 +30,18 @@ namespace {
 
 HWY_EXPORT(exp2_array);
 
-constexpr std::int64_t kCount = 1 << 18;  // a multiple of every vector length
+constexpr std::int64_t kValues = 1 << 18;  // a multiple of every vector length
 
 TEST(AttentionExp2, StaysWithinTheStatedError) {
-  std::vector<float> x(kCount), y(kCount);
+  std::vector<float> x(kValues), y(kValues);
   // Results below 2^-126 would be denormal and may be flushed, so the grid stops at -125.5.
-  for (std::int64_t n = 0; n < kCount; ++n) x[n] = -125.5f + 127.0f * float(n) / kCount;
+  for (std::int64_t n = 0; n < kValues; ++n) x[n] = -125.5f + 127.0f * float(n) / kValues;
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
-    HWY_DYNAMIC_DISPATCH(exp2_array)(x.data(), kCount, y.data());
+    HWY_DYNAMIC_DISPATCH(exp2_array)(x.data(), kValues, y.data());
     hwy::SetSupportedTargetsForTest(0);
     double worst = 0;
-    for (std::int64_t n = 0; n < kCount; ++n) {
+    for (std::int64_t n = 0; n < kValues; ++n) {
       const double exact = std::exp2(double(x[n]));
       worst = std::max(worst, std::abs(y[n] - exact) / exact);
     }

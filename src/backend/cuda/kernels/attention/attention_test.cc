@@ -76,10 +76,9 @@ Bounds bounds_of(const Case& c) {
 }
 
 void check(const Case& c) {
-  SCOPED_TRACE(testing::Message() << name_of(c.dtype)
-                                  << (c.cores == TensorCores::kTuring ? " (8)" : "") << " T=" << c.T
-                                  << " H=" << c.H << " D=" << c.D
-                                  << (c.drops ? " with dropout" : ""));
+  SCOPED_TRACE(::testing::Message()
+               << name_of(c.dtype) << (c.cores == TensorCores::kTuring ? " (8)" : "")
+               << " T=" << c.T << " H=" << c.H << " D=" << c.D << (c.drops ? " with dropout" : ""));
   const std::int64_t C = c.H * c.D, rows = c.B * c.T;
   const Floats qkv = random_floats(rows * 3 * C, c.dtype, 1),
                dout = random_floats(rows * C, c.dtype, 2);
