@@ -68,9 +68,10 @@ void fuzz_model_config(std::string_view bytes) {
 }
 
 void fuzz_lists(std::string_view bytes) {
-  const std::vector<std::string> characters = formats::huggingface::characters_in(bytes);
-  const std::string again = formats::huggingface::make_character_tokenizer(characters);
-  require(formats::huggingface::characters_in(again) == characters, "characters come back");
+  const auto record = formats::huggingface::tokenizer_in(bytes);
+  const std::string again = formats::huggingface::make_character_tokenizer(record.characters);
+  require(formats::huggingface::tokenizer_in(again).characters == record.characters,
+          "characters come back");
   if (const auto done = prepare::parse_journal(bytes, "", 3)) {
     require(done->position.file <= 3 && done->position.offset >= 0, "a place in the input");
   }

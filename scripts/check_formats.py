@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Checks Snug's checkpoint formats against the programs they belong to, on the CPU.
 
-    python3 -m venv VENV && VENV/bin/pip install torch numpy transformers safetensors gguf
-    VENV/bin/python scripts/check_formats.py --snug=build/release/snug --nanogpt=PATH
+    python3 -m venv VENV && VENV/bin/pip install torch numpy transformers safetensors gguf xllamacpp
+    VENV/bin/python scripts/check_formats.py --snug=build/release/snug --nanogpt=PATH --llmc=PATH
 
-PATH is a checkout of nanoGPT; without one its part is left out, and said so. llama-cpp-python is used
-where it is installed. Nothing is downloaded. Needs a minute; not part of the tests.
+The two are checkouts of nanoGPT and llm.c, whose C program is compiled with cc; xllamacpp is llama.cpp
+as a wheel. What is not there is left out, and said so. Nothing is downloaded. Needs two minutes; not part
+of the tests.
 """
 
 from __future__ import annotations
@@ -23,6 +24,23 @@ import torch
 
 DONE: list[str] = []
 
+# llm.c's own reader and forward pass: the loss and the last row of logits.
+LLMC_PROGRAM = """
+#define TESTING
+#include "train_gpt2.c"
+int main(int argc, char** argv) {
+  GPT2 model;
+  gpt2_build_from_checkpoint(&model, argv[1]);
+  const int T = atoi(argv[2]), V = model.config.vocab_size, Vp = model.config.padded_vocab_size;
+  int* ids = malloc(2 * T * sizeof(int));
+  for (int i = 0; i < 2 * T; i++) ids[i] = atoi(argv[3 + i]);
+  gpt2_forward(&model, ids, ids + T, 1, T);
+  printf("result %.7f", model.mean_loss);
+  for (int i = 0; i < V; i++) printf(" %.7f", model.acts.logits[(T - 1) * Vp + i]);
+  return 0;
+}
+"""
+
 
 def check(what: str, holds: bool, detail: str = "") -> None:
     print(f"{'ok  ' if holds else 'FAIL'} {what}{'  ' + detail if detail else ''}", flush=True)
@@ -32,9 +50,10 @@ def check(what: str, holds: bool, detail: str = "") -> None:
 
 
 class Checker:
-    def __init__(self, snug: str, nanogpt: str | None, folder: Path):
+    def __init__(self, snug: str, nanogpt: str | None, llmc: str | None, folder: Path):
         self.snug_path = str(Path(snug).resolve())
         self.nanogpt = Path(nanogpt).resolve() if nanogpt else None
+        self.llmc_path = Path(llmc).resolve() if llmc else None
         self.folder = folder
 
     def run(self, *words: str, where: Path | None = None) -> str:
@@ -198,7 +217,34 @@ class Checker:
         (work / "data").symlink_to(self.folder / "data")
         self.nano_round("nano")
         self.nano_round("nano-bias", "--bias=True", "--dropout=0.1")
+        self.same_batches()
         self.compiled_names()
+
+    def same_batches(self) -> None:
+        """A file of block_size + 1 tokens has one batch only: both programs go on from the same
+        ckpt.pt, with its optimizer and its place in the schedule, over the same tokens."""
+        folder = self.folder / "data/one"
+        folder.mkdir()
+        ids = np.random.default_rng(5).integers(0, 20, 25, dtype=np.uint16)
+        for side in ("train", "val"):
+            ids.tofile(folder / f"{side}.bin")
+        (folder / "meta.pkl").write_bytes((self.folder / "data/tales/meta.pkl").read_bytes())
+        words = ["--dataset=one", "--init_from=resume", "--max_iters=40", "--learning_rate=3e-3",
+                 "--eval_interval=100"]
+        (self.folder / "nanogpt/one").mkdir()
+        (self.folder / "one").mkdir()
+        for target in (self.folder / "nanogpt/one", self.folder / "one"):
+            (target / "ckpt.pt").write_bytes((self.folder / "nanogpt/nano-bias/ckpt.pt").read_bytes())
+        theirs = self.nanogpt_train("one", "--bias=True", "--dropout=0.0", *words)
+        ours = self.snug("train", "--device=cpu", "--batch_size=4", "--gradient_accumulation_steps=1",
+                         "--eval_iters=2", "--warmup_iters=2", "--lr_decay_iters=40", "--log_interval=1",
+                         "--dropout=0.0", "--out_dir=one", *words)
+        losses = [[float(line.split("loss ")[1].split(",")[0]) for line in log.splitlines()
+                   if line.startswith("iter")] for log in (theirs, ours)]
+        worst = max(abs(a - b) for a, b in zip(*losses))
+        check("20 updates from a ckpt.pt, same losses as nanoGPT's",
+              len(losses[0]) == len(losses[1]) == 21 and worst < 2e-4,
+              f"{losses[0][0]} to {losses[0][-1]}, within {worst:.1e}")
 
     def compiled_names(self) -> None:
         """torch.compile puts _orig_mod. before every name."""
@@ -230,6 +276,46 @@ class Checker:
             for p in model.parameters():
                 p.copy_(p.to(torch.bfloat16).float())
         self.compare("llm.c in, version 5", model, "bf16.bin")
+        if self.llmc_path:
+            self.llmc_program()
+            self.llmc_writer()
+        else:
+            print("left out: llm.c's own programs, as --llmc= is not given")
+
+    def llmc_program(self) -> None:
+        """What Snug writes, in llm.c's train_gpt2.c."""
+        (self.folder / "probe.c").write_text(LLMC_PROGRAM)
+        self.run("cc", "-O2", "-w", f"-I{self.llmc_path}", "probe.c", "-o", "probe", "-lm")
+        ids = torch.randint(0, 199, (2, 20)).tolist()
+        out = self.run("./probe", "model.bin", "20", *(str(i) for row in ids for i in row))
+        theirs = [float(word) for word in out.split("result ")[1].split()]
+        ours = self.snug_eval("model.bin", ids[:1], ids[1:])
+        check("llm.c's train_gpt2.c: loss", abs(theirs[0] - ours["loss"]) < 1e-4,
+              f"{ours['loss']:.6f} against {theirs[0]:.6f}")
+        worst = np.abs(np.array(theirs[1:]) - np.array(ours["logits_last"][0])).max()
+        check("llm.c's train_gpt2.c: logits within 1e-4", worst < 1e-4, f"{worst:.1e}")
+
+    def llmc_writer(self) -> None:
+        """What llm.c's train_gpt2.py writes, in Snug."""
+        sys.path.insert(0, str(self.llmc_path))
+        import train_gpt2
+
+        torch.manual_seed(8)
+        model = train_gpt2.GPT(train_gpt2.GPTConfig(block_size=32, vocab_size=50257, n_layer=2, n_head=4,
+                                                    n_embd=64)).eval()
+        for dtype in ("float32", "bfloat16"):
+            name = f"theirs-{dtype}.bin"
+            train_gpt2.write_model(model, self.folder / name, dtype)
+            with torch.no_grad():
+                for p in model.parameters():
+                    p.copy_(p.to(getattr(torch, dtype)).float())
+                x, y = torch.randint(0, 50257, (2, 3, 20))
+                logits, loss = model(x, y)
+            found = self.snug_eval(name, x.tolist(), y.tolist())
+            worst = (torch.tensor(found["logits_last"]) - logits[:, -1]).abs().max().item()
+            check(f"llm.c's train_gpt2.py, {dtype}, in",
+                  abs(found["loss"] - loss.item()) < 1e-4 and worst < 1e-4,
+                  f"{found['loss']:.6f} against {loss.item():.6f}, logits {worst:.1e}")
 
     def gguf(self) -> None:
         from gguf import GGUFReader
@@ -251,33 +337,45 @@ class Checker:
                   found.tensor_type.name == kind and len(tensors) == 3 * 12 + 4 and
                   torch.equal(raw.reshape(rounded.shape), rounded))
         try:
-            from llama_cpp import Llama
+            import xllamacpp
         except ImportError:
-            print("left out: llama-cpp-python is not installed")
+            print("left out: llama.cpp, as xllamacpp is not installed")
             return
-        self.llama(Llama, model)
+        self.llama(xllamacpp)
 
-    def llama(self, llama, model) -> None:
-        loaded = llama(str(self.folder / "float32.gguf"), n_ctx=32, verbose=False, logits_all=True)
-        for seed in range(5):
-            torch.manual_seed(seed)
-            tokens = torch.randint(0, 199, (1, 12))
-            loaded.reset()
-            loaded.eval(tokens[0].tolist())
+    def llama(self, xllamacpp) -> None:
+        """GPT-2's vocabulary, so that text goes in, too: llama.cpp must tokenize it as Snug does."""
+        model = self.hugging_face_model(n_layer=2, vocab_size=50257)
+        model.save_pretrained(self.folder / "for-llama")
+        self.snug("convert", "for-llama", "llama.gguf")
+        settings = xllamacpp.CommonParams()
+        settings.model.path = str(self.folder / "llama.gguf")
+        settings.n_ctx, settings.n_parallel, settings.warmup, settings.verbosity = 32, 1, False, 0
+        server = xllamacpp.Server(settings)
+        (self.folder / "text").write_text("I'll  take 3\ncaf\u00e9s \u4f60\u597d, won't I?")
+        text = json.loads(self.snug("tokenize", "--json", "text"))
+        prompts = [np.random.default_rng(i).integers(0, 50256, 12).tolist() for i in range(5)]
+        for prompt, ids in [(p, p) for p in prompts] + [((self.folder / "text").read_text(), text)]:
+            answer = server.handle_completions({"prompt": prompt, "max_tokens": 1, "temperature": 0,
+                                                "logprobs": 1})
+            found = answer["choices"][0]["logprobs"]["content"][0]
             with torch.no_grad():
-                wanted = model(tokens).logits[0, -1].argmax().item()
-            found = int(np.argmax(loaded.scores[11]))
-            check("llama.cpp: same next token", found == wanted, f"{found}")
+                wanted = torch.log_softmax(model(torch.tensor([ids])).logits[0, -1], -1)
+            check(f"llama.cpp: same next token after {'text' if prompt is not ids else 'ids'}",
+                  answer["usage"]["prompt_tokens"] == len(ids) and
+                  found["id"] == wanted.argmax().item(),
+                  f"{found['logprob']:.4f} against {wanted.max().item():.4f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--snug", required=True)
     parser.add_argument("--nanogpt")
+    parser.add_argument("--llmc")
     options = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        checker = Checker(options.snug, options.nanogpt, Path(folder))
+        checker = Checker(options.snug, options.nanogpt, options.llmc, Path(folder))
         checker.hugging_face()
         checker.llmc()
         checker.gguf()

@@ -57,7 +57,8 @@ class ProgressText {
 void print_summary(const BpeSummary& summary, const BpeOptions& options,
                    console::Console& console) {
   if (summary.went_on) console.line("went on from where an earlier run was interrupted");
-  console.line(fmt::format("{} documents, {} characters", with_thousands(summary.counts.documents),
+  console.line(fmt::format("{} document{}, {} characters", with_thousands(summary.counts.documents),
+                           summary.counts.documents == 1 ? "" : "s",
                            with_thousands(summary.counts.characters)));
   if (summary.counts.bad_lines > 0) {
     console.line(fmt::format("{} lines left out; the first: {}",

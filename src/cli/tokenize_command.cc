@@ -55,12 +55,15 @@ std::unique_ptr<prepare::ByteStream> open_as_it_is(const std::string& name) {
   return std::make_unique<prepare::RawStream>(name);
 }
 
+// A word takes 34 times its bytes while it is merged.
+constexpr std::size_t kMaxWordBytes = 256 << 20;
+
 void encode(const std::string& name, bool json, bool special) {
   prepare::BpeOptions options;  // the whole input, as one document
   options.inputs = prepare::expand_inputs({name});
   const Gpt2Tokenizer gpt2;
   tokenizer::Encoder encoder = gpt2.make_encoder();
-  prepare::BatchReader reader(options, {}, 0, open_as_it_is);
+  prepare::BatchReader reader(options, {}, 0, open_as_it_is, kMaxWordBytes);
   IdPrinter printer(json);
   std::vector<std::uint16_t> ids;
   while (const std::optional<prepare::TextBatch> batch = reader.next()) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 
 #include "base/bytes.h"
@@ -52,7 +53,9 @@ std::string check_init_from(const std::string& text) {
   const bool is_path = text.find_first_of("/.") != std::string::npos;
   if (is_path) return check_path(text);
   const std::string advice = check_one_of(text, kAllowed);
-  return advice.empty() ? "" : advice + ", or the path of a model, such as ./my-gpt2";
+  std::error_code ignored;
+  if (advice.empty() || std::filesystem::exists(text, ignored)) return "";
+  return advice + ", or the path of a model, such as ./my-gpt2";
 }
 
 std::string check_device(const std::string& text) {

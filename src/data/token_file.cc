@@ -212,6 +212,14 @@ void TokenFile::fail_changed() const {
 }
 
 void TokenFile::fail_id(std::int64_t position, std::uint32_t id) const {
+  if (!needs_.model.empty()) {
+    throw DataError(fmt::format(
+        "the data and the model have different vocabularies: position {} of {} has token {}, the "
+        "model in {} knows 0 to {}\n"
+        "name the data set that it was trained on with --dataset, or prepare the text with its "
+        "tokenizer",
+        with_thousands(position), name(), id, needs_.model, needs_.vocab_size - 1));
+  }
   throw DataError(
       fmt::format("token {} at position {} of {} is outside the vocabulary of {}\n"
                   "wanted ids from 0 to {}\nmake the dataset again with `snug prepare`, "

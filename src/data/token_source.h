@@ -13,6 +13,8 @@ namespace snug::data {
 struct TokenFileNeeds {
   std::int64_t vocab_size = 0;  // every id must be below it
   std::int64_t block_size = 0;  // there must be more tokens than this
+  // Whose vocabulary it is, for messages: a model's file or folder; empty: the data set's own.
+  std::string model = "";
 };
 
 class TokenSource {

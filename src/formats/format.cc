@@ -63,6 +63,13 @@ Source open_checkpoint(const checkpoint::Path& path) {
     source.format = format.name;
     return source;
   }
+  if (ends_in_gguf(path)) {
+    throw DataError(
+        fmt::format("{}: GGUF is written, but not read\nconvert what it was made from, such as the "
+                    "Hugging Face "
+                    "folder",
+                    path.string()));
+  }
   throw DataError(fmt::format(
       "{} is no checkpoint that can be read\nwanted: an out_dir of Snug, a ckpt.pt of nanoGPT, a "
       "Hugging Face folder with config.json, or a model.bin of llm.c",

@@ -55,7 +55,15 @@ TEST(TokenizerFiles, Gpt2sAreWrittenAndKnownAgain) {
   EXPECT_EQ(nlohmann::json::parse(content(folder.path("a/config.json")))["eos_token_id"], 50256);
   EXPECT_EQ(open_checkpoint(folder.path("a")).state.records.tokenizer.kind,
             checkpoint::kGpt2Tokenizer);
+  // tokenizer.json alone tells it, too.
+  std::filesystem::remove(folder.path("a/merges.txt"));
+  EXPECT_EQ(open_checkpoint(folder.path("a")).state.records.tokenizer.kind,
+            checkpoint::kGpt2Tokenizer);
   // Another tokenizer of the same size is not taken for GPT-2's.
+  nlohmann::json other = json;
+  std::swap(other["model"]["merges"][0], other["model"]["merges"][1]);
+  std::ofstream(folder.path("a/tokenizer.json")) << other;
+  EXPECT_EQ(open_checkpoint(folder.path("a")).state.records.tokenizer, TokenizerRecord{});
   std::ofstream(folder.path("a/merges.txt")) << "#version: 0.2\na b\n";
   EXPECT_EQ(open_checkpoint(folder.path("a")).state.records.tokenizer, TokenizerRecord{});
 }
@@ -84,9 +92,28 @@ TEST(WeightFiles, TensorsOfOtherTypes) {
   EXPECT_TRUE(same_weights(source, open_checkpoint(folder.path("a"))));
 }
 
+// GPT-2's own tokenizer.json names no type and has its pairs as texts; newer ones have lists.
+TEST(TokenizerFiles, PairsOfBothForms) {
+  const auto read = [](const nlohmann::json& merges) {
+    const nlohmann::json file = {{"model", {{"vocab", {{"a", 0}}}, {"merges", merges}}}};
+    return huggingface::tokenizer_in(file.dump()).kind;
+  };
+  nlohmann::json texts = nlohmann::json::array(), lists = nlohmann::json::array();
+  for (const std::string_view pair : Gpt2Vocabulary::merges()) {
+    const std::size_t space = pair.find(' ');
+    texts.push_back(std::string(pair));
+    lists.push_back({std::string(pair.substr(0, space)), std::string(pair.substr(space + 1))});
+  }
+  EXPECT_EQ(read(texts), checkpoint::kGpt2Tokenizer);
+  EXPECT_EQ(read(lists), checkpoint::kGpt2Tokenizer);
+  lists[7] = {"a"};
+  EXPECT_EQ(read(lists), "");
+}
+
 TEST(TokenizerFiles, OtherTokenizersAreNotCharacters) {
-  EXPECT_EQ(huggingface::characters_in(huggingface::make_character_tokenizer(kCharacters)),
-            kCharacters);
+  EXPECT_EQ(
+      huggingface::tokenizer_in(huggingface::make_character_tokenizer(kCharacters)).characters,
+      kCharacters);
   for (const char* text :
        {"", "{", "[]", "{}", R"({"model": 3})", R"({"model": {"type": "BPE", "vocab": []}})",
         R"({"model": {"type": "BPE", "merges": [], "vocab": {"ab": 0}}})",
@@ -95,7 +122,7 @@ TEST(TokenizerFiles, OtherTokenizersAreNotCharacters) {
         R"({"model": {"type": "BPE", "merges": [], "vocab": {"a": -1}}})",
         R"({"model": {"type": "BPE", "merges": ["a b"], "vocab": {"a": 0, "b": 1}}})",
         R"({"model": {"type": "WordPiece", "merges": [], "vocab": {"a": 0}}})"}) {
-    EXPECT_TRUE(huggingface::characters_in(text).empty()) << text;
+    EXPECT_EQ(huggingface::tokenizer_in(text), TokenizerRecord{}) << text;
   }
 }
 

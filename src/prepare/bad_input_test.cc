@@ -91,7 +91,12 @@ TEST_F(BadInput, WhatCannotBeCutIsNamed) {
   folder_.write("endless", "first\n" + endless);
   expect_holds(refusal(options({"endless"}, DocumentKind::kLine)),
                {"endless, line 2", "16.00 MiB"});
-  expect_holds(refusal(whole_text("endless")), {"endless", "byte", "without a single space"});
+  expect_holds(refusal(whole_text("endless")),
+               {"endless", "byte", "a single word of more than 16.00 MiB"});
+  const BpeOptions whole = whole_text("endless");
+  BatchReader reader(whole, {}, 0, open_stream, 2 * BatchReader::kMaxUnbrokenBytes);
+  EXPECT_EQ(reader.next()->text, "first");
+  EXPECT_EQ(reader.next()->text, "\n" + endless);
 }
 
 TEST_F(BadInput, FoldersWithOtherData) {

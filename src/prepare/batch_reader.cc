@@ -14,8 +14,12 @@
 namespace snug::prepare {
 
 BatchReader::BatchReader(const BpeOptions& options, InputPosition start, std::int64_t first_number,
-                         OpenStream open)
-    : options_(options), open_(open), position_(start), number_(first_number) {}
+                         OpenStream open, std::size_t max_unbroken_bytes)
+    : options_(options),
+      open_(open),
+      max_unbroken_bytes_(max_unbroken_bytes),
+      position_(start),
+      number_(first_number) {}
 
 std::int64_t BatchReader::taken_bytes() const noexcept {
   return finished_bytes_ + (stream_ ? stream_->position() : 0);
@@ -72,7 +76,7 @@ std::optional<TextBatch> BatchReader::next() {
     const std::size_t size = documents_are_files ? tokenizer::last_safe_cut(seen)
                                                  : seen.rfind('\n') + 1;  // 0 if there is none
     if (size > 0) return cut(size);
-    if (wanted_bytes_ >= kMaxUnbrokenBytes) fail_unbroken();
+    if (wanted_bytes_ >= max_unbroken_bytes_) fail_unbroken();
     wanted_bytes_ *= 2;
   }
 }
@@ -98,12 +102,11 @@ TextBatch BatchReader::cut(std::size_t size) {
 
 void BatchReader::fail_unbroken() const {
   const std::string& name = options_.inputs[static_cast<std::size_t>(position_.file)];
-  const std::string limit = format_bytes(kMaxUnbrokenBytes);
+  const std::string limit = format_bytes(static_cast<std::int64_t>(max_unbroken_bytes_));
   if (options_.documents == DocumentKind::kFile) {
     throw DataError(
-        fmt::format("{}: after byte {} more than {} follow without a single space: is it "
-                    "text?",
-                    name, position_.offset, limit));
+        fmt::format("{}: after byte {} a single word of more than {} follows: is it text?", name,
+                    position_.offset, limit));
   }
   throw DataError(fmt::format("{}, line {}: longer than {}: is there a document per line?", name,
                               position_.line + 1, limit));

@@ -15,7 +15,7 @@ namespace snug::prepare {
 class BatchReader {
  public:
   static constexpr std::size_t kBatchBytes = 1 << 20;
-  // A line, and a text without a single space, must be held whole.
+  // A line, and text that cannot be cut without changing its tokens, must be held whole.
   static constexpr std::size_t kMaxUnbrokenBytes = 16 << 20;
 
   using OpenStream = std::unique_ptr<ByteStream> (*)(const std::string& name);
@@ -23,7 +23,7 @@ class BatchReader {
   // Reads on from `start`, of batch `first_number`. `options` must outlive the reader. Inputs are
   // unpacked, unless `open` leaves them as they are.
   BatchReader(const BpeOptions& options, InputPosition start, std::int64_t first_number,
-              OpenStream open = open_stream);
+              OpenStream open = open_stream, std::size_t max_unbroken_bytes = kMaxUnbrokenBytes);
 
   // Nothing after the last one. Throws DataError, with file and line, for what cannot be cut, and
   // what ByteStream throws.
@@ -41,6 +41,7 @@ class BatchReader {
 
   const BpeOptions& options_;
   const OpenStream open_;
+  const std::size_t max_unbroken_bytes_;
   std::unique_ptr<ByteStream> stream_;
   InputPosition position_;  // of the first byte of buffer_
   std::int64_t number_;

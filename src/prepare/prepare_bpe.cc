@@ -22,8 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kJournalInterval = std::chrono::seconds(10);
-
 struct EncodeJob {
   TextBatch batch;
   std::int64_t characters_before = 0;
@@ -168,7 +166,7 @@ class Preparation {
     };
     const auto take = [&] {
       add(pool.take(), train, val);
-      if (Clock::now() - last_journal > kJournalInterval) keep();
+      if (Clock::now() - last_journal > hooks_.journal_interval) keep();
     };
     try {
       while (std::optional<TextBatch> batch = reader.next()) {

@@ -3,6 +3,7 @@
 // and after any number of interruptions.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -30,6 +31,8 @@ struct BpeSummary {
 struct BpeHooks {
   std::function<void(const BpeProgress&)> progress;  // called often
   std::function<bool()> stop;                        // true: keep what is done and leave
+  // At most so much work is lost by a kill.
+  std::chrono::steady_clock::duration journal_interval = std::chrono::seconds(10);
 };
 
 // Throws DataError for input that cannot be used and DeviceError when reading or writing fails or

@@ -1,7 +1,10 @@
 #include "prepare/prepare_bpe.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <map>
 
 #include "base/input_file.h"
@@ -161,6 +164,67 @@ TEST_F(PrepareTest, GoesOnWhereItWasInterrupted) {
     EXPECT_EQ(second.counts.documents, whole.counts.documents);
     EXPECT_TRUE(files_of(made.directory) == expected);
   }
+}
+
+// In a process of its own, which is killed at that call. The journal is written after every batch.
+void be_killed_after(int calls, const BpeOptions& options) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    BpeHooks hooks;
+    hooks.journal_interval = {};
+    hooks.stop = [left = calls]() mutable {
+      if (--left < 0) std::raise(SIGKILL);
+      return false;
+    };
+    prepare_bpe(options, hooks);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+}
+
+TEST_F(PrepareTest, GoesOnAfterKillsAtAnyPoint) {
+  folder_.write("lines", some_text(9 * kMegabyte, 4));
+  folder_.write("more", zstd_packed(some_text(3 * kMegabyte, 5)));
+  BpeOptions made = options({"lines", "more"}, DocumentKind::kLine);
+  made.val_share = 0.1;
+  made.thread_count = 1;
+  made.format = Format::kLlmc;
+  made.shard_tokens = 300'000;
+  made.directory = folder_.path() / "whole" / "set";
+  const BpeSummary whole = prepare_bpe(made, {});
+  const std::map<std::string, std::string> expected = files_of(made.directory);
+  made.directory = folder_.path() / "killed" / "set";
+  // Each goes on from what the one before has left: before the first journal, then further and
+  // further, a batch or more each; with other numbers of threads, too.
+  for (const int calls : {1, 2, 5, 3, 4}) {
+    be_killed_after(calls, made);
+    if (HasFatalFailure()) return;
+    made.thread_count = 3 - made.thread_count;
+    EXPECT_TRUE(data::find_shards(made.directory, "train").empty());
+  }
+  const BpeSummary last = prepare_bpe(made, {});
+  EXPECT_TRUE(last.went_on);
+  EXPECT_EQ(last.counts.documents, whole.counts.documents);
+  EXPECT_EQ(last.counts.characters, whole.counts.characters);
+  EXPECT_TRUE(files_of(made.directory) == expected);
+}
+
+// A text that is cut by characters is counted first, and again each time.
+TEST_F(PrepareTest, ATextGoesOnAfterAKill) {
+  const std::string text = some_text(7 * kMegabyte, 6);
+  folder_.write("text", text);
+  BpeOptions made = whole_text("text");
+  made.thread_count = 1;
+  for (const int calls : {3, 8 + 4, 8 + 3}) {  // while counting, then while encoding
+    be_killed_after(calls, made);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_TRUE(prepare_bpe(made, {}).went_on);
+  EXPECT_EQ(out("train.bin"), tokens_of(split_in_python(text).train));
+  EXPECT_EQ(out("val.bin"), tokens_of(split_in_python(text).val));
 }
 
 TEST_F(PrepareTest, StartsOverWhenTheInputHasChanged) {

@@ -45,6 +45,25 @@ bool ends_with_space(std::string_view text) noexcept {
   return false;
 }
 
+constexpr CharacterClass ascii_class(char byte) noexcept {
+  const char lower = static_cast<char>(byte | 0x20);
+  if (lower >= 'a' && lower <= 'z') return CharacterClass::kLetter;
+  if (byte >= '0' && byte <= '9') return CharacterClass::kNumber;
+  return is_ascii_space(byte) ? CharacterClass::kSpace : CharacterClass::kOther;
+}
+
+constexpr bool is_ascii(char byte) noexcept { return static_cast<std::uint8_t>(byte) < 0x80; }
+
+// Before a letter a piece may have a ' or a space, before anything else only its like or a space.
+constexpr bool no_piece_holds(char first, char second) noexcept {
+  if (!is_ascii(first) || !is_ascii(second) || second == '|') return false;
+  const CharacterClass left = ascii_class(first), right = ascii_class(second);
+  if (left == right || left == CharacterClass::kSpace || right == CharacterClass::kSpace) {
+    return false;
+  }
+  return left != CharacterClass::kOther || right == CharacterClass::kNumber;
+}
+
 }  // namespace
 
 Splitter::Splitter() : plane_(std::make_unique<std::array<CharacterClass, kPlaneSize>>()) {
@@ -121,6 +140,9 @@ std::size_t Splitter::piece_end(std::string_view text, std::size_t begin) const 
 std::size_t last_safe_cut(std::string_view text) noexcept {
   for (std::size_t i = text.size(); i-- > 1;) {
     if (is_ascii_space(text[i]) && !ends_with_space(text.substr(0, i))) return i;
+  }
+  for (std::size_t i = text.size(); i-- > 1;) {
+    if (no_piece_holds(text[i - 1], text[i])) return i;
   }
   return 0;
 }

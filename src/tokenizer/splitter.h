@@ -41,7 +41,9 @@ class Splitter {
 };
 
 // A place where text can be cut without changing its tokens: the last position in (0, text.size())
-// at which a space follows what is none. 0 where there is no such place.
+// at which a space follows what is none. In text without such a place, such as a long line of JSON,
+// the last one between two characters of ASCII that no piece holds beside each other; never before
+// a |, which may be that of <|endoftext|>. 0 where there is none either.
 std::size_t last_safe_cut(std::string_view text) noexcept;
 
 }  // namespace snug::tokenizer

@@ -157,5 +157,26 @@ TEST(Splitter, ASafeCutChangesNoPiece) {
   EXPECT_EQ(last_safe_cut(""), 0u);
 }
 
+TEST(Splitter, TextWithoutSpacesIsCutWhereNoPieceCanBe) {
+  const Splitter splitter;
+  std::mt19937 random(3);
+  constexpr std::string_view kSymbols = "abstrelvdm'',.|<>0123\"{}\xE4\xB8\xAD\xC3";
+  int cuts = 0;
+  for (int i = 0; i < 4000; ++i) {
+    std::string text;
+    for (int k = 0; k < 12; ++k) text += kSymbols[random() % kSymbols.size()];
+    const std::size_t cut = last_safe_cut(text);
+    if (cut == 0) continue;
+    ++cuts;
+    std::vector<std::size_t> ends = our_ends(splitter, text.substr(0, cut));
+    for (const std::size_t end : our_ends(splitter, text.substr(cut))) ends.push_back(cut + end);
+    ASSERT_EQ(ends, our_ends(splitter, text)) << ::testing::PrintToString(text);
+  }
+  EXPECT_GT(cuts, 3000);
+  EXPECT_EQ(last_safe_cut("{\"a\":12}"), 7u);
+  EXPECT_EQ(last_safe_cut("<|endoftext|>"), 0u);
+  EXPECT_EQ(last_safe_cut("aaaa"), 0u);
+}
+
 }  // namespace
 }  // namespace snug::tokenizer

@@ -52,7 +52,8 @@ void say_device(const config::Config& config, console::Console& console) {
 
 void open_data(StartedRun& run) {
   const config::Config& config = run.config.values;
-  const data::TokenFileNeeds needs{config.vocab_size, config.block_size};
+  const std::string model = run.origin ? run.origin->name : run.resume ? config.out_dir : "";
+  const data::TokenFileNeeds needs{config.vocab_size, config.block_size, model};
   const std::string folder = data::dataset_folder(config);
   run.train_tokens = data::open_tokens(folder, "train", needs);
   run.val_tokens = data::open_tokens(folder, "val", needs);
@@ -73,7 +74,9 @@ void identify(StartedRun& run, const data::Vocabulary& vocabulary, console::Cons
     for (const std::string& line : tell_changes(saved, now, folder)) console.line(line);
     if (now.tokenizer.kind.empty()) now.tokenizer = saved.tokenizer;
   } else if (run.origin) {
-    require_same_tokenizer(run.origin->state.records.tokenizer, now.tokenizer, folder);
+    const checkpoint::TokenizerRecord& saved = run.origin->state.records.tokenizer;
+    require_same_tokenizer(saved, now.tokenizer, folder);
+    if (now.tokenizer.kind.empty()) now.tokenizer = saved;
   }
   run.state.records = std::move(now);
 }

@@ -40,7 +40,7 @@ TEST_F(CliTest, BpeDataIsPreparedDescribedAndTrainedOn) {
   const ProgramResult made = run(
       {"prepare", "bpe", "small.txt", "data/bpe", "--val=10%", "--split=characters", "--eot=none"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
-  expect_holds(made.out, {"1 documents", "train has", "val has", "wrote train.bin and val.bin"});
+  expect_holds(made.out, {"1 document, ", "train has", "val has", "wrote train.bin and val.bin"});
   EXPECT_EQ(run({"tokenize", "--decode", "data/bpe/train.bin"}).out +
                 run({"tokenize", "--decode", "data/bpe/val.bin"}).out,
             small_text());

@@ -20,6 +20,9 @@ class ConvertTest : public CliTest {
   void convert(const Words& words) const {
     const ProgramResult result = run(Words{"convert"} + words);
     EXPECT_EQ(result.exit_code, 0) << result.err;
+    // Whoever has no optimizer state does not hear of it.
+    EXPECT_EQ(result.out.find("optimizer") != std::string::npos, words.front() == "out")
+        << result.out;
   }
 };
 
@@ -31,6 +34,7 @@ TEST_F(ConvertTest, EveryFormatGivesTheSameLossAndNothingIsOverwritten) {
   convert({"face", "model.bin"});
   convert({"model.bin", "own"});
   convert({"own", "model.gguf", "--dtype=float16"});
+  expect_error(run({"convert", "model.gguf", "again"}), 4, {"GGUF is written, but not read"});
   for (const char* checkpoint : {"face", "model.bin", "own"}) {
     EXPECT_EQ(loss_of(checkpoint), loss) << checkpoint;
   }
@@ -90,6 +94,9 @@ TEST_F(ConvertTest, SaysHowToGetAModelAndWhatDoesNotMatch) {
   convert({"out", "face"});
   expect_error(run(Words{"train", "--dataset=small", "--device=cpu", "--init_from=./face"}), 4,
                {"different vocabularies", "the model 40"});
+  ASSERT_EQ(run({"prepare", "bpe", "small.txt", "data/bpe"}).exit_code, 0);
+  expect_error(run({"train", "--dataset=bpe", "--device=cpu", "--init_from=face"}), 4,
+               {"different vocabularies", "data/bpe/train.bin", "the model in face knows 0 to 39"});
   folder_.write("long.json", R"({"tokens": [[1, 2, 39, 40]], "targets": [[1, 1, 1, 1]]})");
   expect_error(run({"eval", "face", "--tokens=long.json"}), 4, {"token 40", "it has 40"});
   folder_.write("bad.json", "{");

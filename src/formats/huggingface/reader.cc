@@ -93,6 +93,7 @@ std::optional<checkpoint::Path> cache_folder() {
                                               : std::nullopt;
   };
   if (const auto hub = variable("HF_HUB_CACHE")) return hub;
+  if (const auto hub = variable("HUGGINGFACE_HUB_CACHE")) return hub;  // its earlier name
   if (const auto home = variable("HF_HOME")) return *home / "hub";
   if (const auto cache = variable("XDG_CACHE_HOME")) return *cache / "huggingface" / "hub";
   if (const auto home = variable("HOME")) return *home / ".cache" / "huggingface" / "hub";

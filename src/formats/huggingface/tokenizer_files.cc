@@ -17,8 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using tokenizer::Gpt2Vocabulary;
 
-// A file of characters is far smaller; GPT-2's own, which is larger, need not be parsed.
-constexpr std::int64_t kMaxCharacterFileBytes = 512 * kKiB;
+// GPT-2's has 1.3 to 3.5 MB; what is much larger is another's, and need not be parsed.
+constexpr std::int64_t kMaxTokenizerBytes = 8 * kMiB;
 constexpr std::int64_t kMaxMergesBytes = 4 * kMiB;
 
 std::string text_of(const Json& json) { return json.dump(2) + "\n"; }
@@ -106,6 +106,33 @@ std::string_view merges_alone(std::string_view text) {
   return first == text.npos ? "" : text.substr(first, last - first + 1);
 }
 
+// "a b", or since version 0.20 of Hugging Face's library ["a", "b"].
+std::string pair_text(const nlohmann::json& pair) {
+  if (pair.is_string()) return pair.get<std::string>();
+  const bool is_list =
+      pair.is_array() && pair.size() == 2 && pair[0].is_string() && pair[1].is_string();
+  return is_list ? pair[0].get<std::string>() + " " + pair[1].get<std::string>() : "";
+}
+
+// GPT-2's own file names no type.
+bool has_gpt2s_pairs(const nlohmann::json& model) {
+  const nlohmann::json merges = model.value("merges", nlohmann::json());
+  if (model.value("type", nlohmann::json("BPE")) != "BPE" || !merges.is_array()) return false;
+  return std::ranges::equal(merges, Gpt2Vocabulary::merges(), {}, pair_text);
+}
+
+// By id; none unless every token is a character, and no id is left out.
+std::vector<std::string> characters_of(const nlohmann::json& vocabulary) {
+  std::vector<std::string> characters(vocabulary.size());
+  for (const auto& [text, id] : vocabulary.items()) {
+    const bool usable = id.is_number_unsigned() && id.get<std::uint64_t>() < characters.size() &&
+                        is_one_character(text);
+    if (!usable || !characters[id.get<std::size_t>()].empty()) return {};
+    characters[id.get<std::size_t>()] = text;
+  }
+  return characters;
+}
+
 bool is_regular(const checkpoint::Path& file) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(file, ignored);
@@ -128,23 +155,23 @@ std::string make_character_tokenizer(const std::vector<std::string>& characters)
                   {"model", bpe_model(std::move(vocabulary), Json::array())}});
 }
 
-std::vector<std::string> characters_in(std::string_view tokenizer_json) {
-  const Json json = Json::parse(tokenizer_json, nullptr, /*allow_exceptions=*/false);
+checkpoint::TokenizerRecord tokenizer_in(std::string_view tokenizer_json) {
+  // Keys by search tree: GPT-2's vocabulary has 50,257.
+  const auto json = nlohmann::json::parse(tokenizer_json, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("model") || !json.at("model").is_object()) return {};
-  const Json& model = json.at("model");
-  const bool is_plain =
-      model.value("type", Json()) == "BPE" && model.contains("vocab") &&
-      model.at("vocab").is_object() && model.value("merges", Json()) == Json::array() &&
-      json.value("pre_tokenizer", Json()).is_null() && json.value("normalizer", Json()).is_null();
-  if (!is_plain) return {};
-  std::vector<std::string> characters(model.at("vocab").size());
-  for (const auto& [text, id] : model.at("vocab").items()) {
-    const bool usable = id.is_number_unsigned() && id.get<std::uint64_t>() < characters.size() &&
-                        is_one_character(text);
-    if (!usable || !characters[id.get<std::size_t>()].empty()) return {};
-    characters[id.get<std::size_t>()] = text;
+  const nlohmann::json& model = json.at("model");
+  const bool is_plain = model.value("type", nlohmann::json()) == "BPE" && model.contains("vocab") &&
+                        model.at("vocab").is_object() &&
+                        model.value("merges", nlohmann::json()) == nlohmann::json::array() &&
+                        json.value("pre_tokenizer", nlohmann::json()).is_null() &&
+                        json.value("normalizer", nlohmann::json()).is_null();
+  if (!is_plain) {
+    return has_gpt2s_pairs(model) ? checkpoint::TokenizerRecord{checkpoint::kGpt2Tokenizer, {}}
+                                  : checkpoint::TokenizerRecord{};
   }
-  return characters;
+  std::vector<std::string> characters = characters_of(model.at("vocab"));
+  if (characters.empty()) return {};
+  return {checkpoint::kCharTokenizer, std::move(characters)};
 }
 
 std::int64_t write_tokenizer_files(const Source& source, const checkpoint::Path& folder) {
@@ -166,14 +193,12 @@ checkpoint::TokenizerRecord tokenizer_of(const checkpoint::Path& folder, std::in
                          merges_alone(Gpt2Vocabulary::merges_text());
     return is_gpt2 ? gpt2_by_size(vocab_size) : checkpoint::TokenizerRecord{};
   }
+  if (!is_regular(whole)) return gpt2_by_size(vocab_size);
   std::error_code ignored;
-  const bool may_be_characters = is_regular(whole) && std::filesystem::file_size(whole, ignored) <=
-                                                          std::uintmax_t{kMaxCharacterFileBytes};
-  if (!may_be_characters) return gpt2_by_size(vocab_size);
-  std::vector<std::string> characters =
-      characters_in(read_whole_file(whole, kMaxCharacterFileBytes));
-  if (characters.empty() || std::ssize(characters) > vocab_size) return {};
-  return {checkpoint::kCharTokenizer, std::move(characters)};
+  if (std::filesystem::file_size(whole, ignored) > std::uintmax_t{kMaxTokenizerBytes}) return {};
+  checkpoint::TokenizerRecord found = tokenizer_in(read_whole_file(whole, kMaxTokenizerBytes));
+  if (found.kind == checkpoint::kGpt2Tokenizer) return gpt2_by_size(vocab_size);
+  return std::ssize(found.characters) > vocab_size ? checkpoint::TokenizerRecord{} : found;
 }
 
 }  // namespace snug::formats::huggingface

@@ -18,9 +18,10 @@ std::int64_t write_tokenizer_files(const Source& source, const checkpoint::Path&
 // Snug does not have.
 checkpoint::TokenizerRecord tokenizer_of(const checkpoint::Path& folder, std::int64_t vocab_size);
 
-// tokenizer.json with a token for each character, and the characters of such a file, by id: none
-// when the text is anything else.
+// tokenizer.json with a token for each character.
 std::string make_character_tokenizer(const std::vector<std::string>& characters);
-std::vector<std::string> characters_in(std::string_view tokenizer_json);
+// What a tokenizer.json holds: the characters of such a file, by id, or GPT-2's pairs; of kind ""
+// when it is anything else.
+checkpoint::TokenizerRecord tokenizer_in(std::string_view tokenizer_json);
 
 }  // namespace snug::formats::huggingface

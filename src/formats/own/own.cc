@@ -119,7 +119,8 @@ Source open_own(const checkpoint::Path& path) {
   source.sizes = config;
   add_file(folder / checkpoint::kModelFile, manifest.model_file, source);
   add_file(folder / checkpoint::kOptimizerFile, manifest.optimizer_file, source);
-  source.has_optimizer = !manifest.optimizer.empty();
+  // Before the first update the moments are zeros.
+  source.has_optimizer = !manifest.optimizer.empty() && source.state.iteration > 0;
   check_complete(source);
   return source;
 }
