@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
@@ -66,6 +67,14 @@ void tell_losses(const formats::Source& source, const formats::Format& format, D
   if (dtype != DType::kF32) fmt::print("weights are rounded to {}\n", name_of(dtype));
 }
 
+// A folder, which nanoGPT has for its --out_dir, gets the file that it looks for there.
+std::string place_for(const formats::Format& format, const std::string& to) {
+  std::error_code ignored;
+  const bool is_folder = to.ends_with('/') || std::filesystem::is_directory(to, ignored);
+  return format.name == "nanogpt" && is_folder ? (std::filesystem::path(to) / "ckpt.pt").string()
+                                               : to;
+}
+
 }  // namespace
 
 int convert_command(Arguments arguments) {
@@ -89,8 +98,9 @@ int convert_command(Arguments arguments) {
   describe(source);
   tell_losses(source, format, dtype);
   std::fflush(stdout);
-  format.write(source, rest[1], {.dtype = dtype});
-  fmt::print("wrote {}: {}\n", rest[1], format.description);
+  const std::string to = place_for(format, rest[1]);
+  format.write(source, to, {.dtype = dtype});
+  fmt::print("wrote {}: {}\n", to, format.description);
   return 0;
 }
 
@@ -132,7 +142,8 @@ std::string convert_help() {
          "overwritten.\n\n"
          "  --to=FORMAT     snug, nanogpt, huggingface, llmc or gguf; else by TO's ending (.pt,\n"
          "                  .bin, .gguf), and for a folder huggingface from snug, snug from "
-         "others\n"
+         "others;\n"
+         "                  nanogpt into a folder (FOLDER/) is its ckpt.pt\n"
          "  --dtype=TYPE    float32, bfloat16 (llmc, gguf) or float16 (gguf)\n\n"
          "  snug convert out/ckpt.pt out-snug\n"
          "  snug convert out-snug my-model        # for from_pretrained\n"

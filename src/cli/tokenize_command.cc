@@ -56,7 +56,7 @@ std::unique_ptr<prepare::ByteStream> open_as_it_is(const std::string& name) {
 }
 
 // A word takes 34 times its bytes while it is merged.
-constexpr std::size_t kMaxWordBytes = 256 << 20;
+constexpr std::size_t kMaxWordBytes = 64 << 20;
 
 void encode(const std::string& name, bool json, bool special) {
   prepare::BpeOptions options;  // the whole input, as one document

@@ -42,6 +42,8 @@ Partial::Partial(checkpoint::Path to) : to_(without_slash(std::move(to))), parti
         fmt::format("{} exists already: nothing is overwritten\nname another, or remove it first",
                     to_.string()));
   }
+  // As for ckpt.pt in a new out_dir; further up, a missing folder is rather a wrong name.
+  made_parent_ = fs::create_directory(parent_of(to_), error);
   if (!fs::is_directory(parent_of(to_), error)) {
     throw ConfigError(fmt::format("{} cannot be written: there is no folder {}", to_.string(),
                                   parent_of(to_).string()));
@@ -51,7 +53,9 @@ Partial::Partial(checkpoint::Path to) : to_(without_slash(std::move(to))), parti
 
 Partial::~Partial() {
   std::error_code ignored;
-  if (!published_) fs::remove_all(partial_, ignored);
+  if (published_) return;
+  fs::remove_all(partial_, ignored);
+  if (made_parent_) fs::remove(parent_of(to_), ignored);
 }
 
 void Partial::publish() {

@@ -11,7 +11,8 @@ namespace snug::formats {
 // One output. What was not published is removed by the destructor, with everything in it.
 class Partial {
  public:
-  // Throws ConfigError when something of the name `to` exists: nothing is ever overwritten.
+  // Throws ConfigError when something of the name `to` exists: nothing is ever overwritten. The
+  // folder that it goes to is made if it is missing, but not that one's.
   explicit Partial(checkpoint::Path to);
   ~Partial();
   Partial(const Partial&) = delete;
@@ -23,7 +24,7 @@ class Partial {
 
  private:
   checkpoint::Path to_, partial_;
-  bool published_ = false;
+  bool published_ = false, made_parent_ = false;
 };
 
 // The same, of a folder that exists from the start.

@@ -110,6 +110,10 @@ class PlotPage(unittest.TestCase):
             self.browser.media(prefers_color_scheme="light")
         self.browser.resize(390, 800)
         self.assertTrue(self.js("document.documentElement.scrollWidth <= innerWidth"))
+        heights = self.js("""[...document.querySelectorAll('#chart svg text')].map(
+            (text) => text.getBoundingClientRect().height).filter((height) => height > 0)""")
+        self.assertGreater(min(heights), 8, "text that can be read on a phone")
+        self.assertGreater(self.js("document.querySelector('td').getBoundingClientRect().width"), 100)
         if SHOTS:
             self.browser.screenshot(os.path.join(SHOTS, "phone-light.png"), whole_page=True)
 

@@ -53,8 +53,11 @@ TEST_F(ConvertTest, EveryFormatGivesTheSameLossAndNothingIsOverwritten) {
 TEST_F(ConvertTest, ResumesFromCkptPtAsFromItsOwn) {
   const Words more = {"--max_iters=10", "--init_from=resume"};
   ASSERT_EQ(train({"--out_dir=out", "--max_iters=5"}).exit_code, 0);
-  std::filesystem::create_directory(folder_.path() / "nano");
   convert({"out", "nano/ckpt.pt"});
+  convert({"out", "other/", "--to=nanogpt"});
+  EXPECT_EQ(read("other/ckpt.pt"), read("nano/ckpt.pt"));
+  expect_error(run({"convert", "out", "nano", "--to=nanogpt"}), 2, {"nano/ckpt.pt exists already"});
+  expect_error(run({"convert", "out", "none/at/all.pt"}), 2, {"there is no folder none/at"});
   EXPECT_EQ(loss_of("nano"), loss_of("out"));
   ASSERT_EQ(train(Words{"--out_dir=out"} + more).exit_code, 0);
   const ProgramResult resumed = train(Words{"--out_dir=nano"} + more);
