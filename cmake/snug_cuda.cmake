@@ -78,6 +78,23 @@ function(snug_checked_kernels target)
   target_compile_definitions(${target} PRIVATE cuda=cuda_checked)
 endfunction()
 
+# snug_checked_under_plain_names(out): the checked kernels in one object file under the plain ones'
+# names. A program that has it before the libraries runs whole trainings with checked kernels.
+function(snug_checked_under_plain_names out)
+  set(object ${CMAKE_BINARY_DIR}/checked_kernels.o)
+  add_custom_command(
+    OUTPUT ${object}
+    COMMAND ${CMAKE_LINKER} -r -o ${object}.checked $<TARGET_OBJECTS:snug_cuda_checked>
+    COMMAND sh -c "${CMAKE_NM} ${object}.checked | \
+awk -f ${CMAKE_SOURCE_DIR}/cmake/plain_names.awk | sort -u > ${object}.names"
+    COMMAND ${CMAKE_OBJCOPY} --redefine-syms=${object}.names ${object}.checked ${object}
+    DEPENDS snug_cuda_checked $<TARGET_OBJECTS:snug_cuda_checked>
+            ${CMAKE_SOURCE_DIR}/cmake/plain_names.awk
+    COMMENT "Renaming the checked kernels"
+    COMMAND_EXPAND_LISTS VERBATIM)
+  set(${out} ${object} PARENT_SCOPE)
+endfunction()
+
 # snug_counting: device/kernel_counts.h with the checked kernels, or its absent twin.
 function(snug_counting_library)
   set(folder ${CMAKE_SOURCE_DIR}/src/device)
@@ -115,7 +132,7 @@ function(snug_cuda_library)
   target_link_libraries(snug_cuda PUBLIC snug_backend)
   target_include_directories(snug_cuda PUBLIC ${CMAKE_SOURCE_DIR}/src)
   snug_flags(snug_cuda)
-  if(SNUG_TESTS AND SNUG_CUDA STREQUAL emulated)
+  if(SNUG_CARD_TESTS)
     snug_cuda_tests()
   endif()
 endfunction()
@@ -135,7 +152,7 @@ function(snug_cuda_tests)
   if(NOT SNUG_SANITIZE)
     list(FILTER tests INCLUDE REGEX "/kernels/")
     snug_checked_tests(${tests})
-    snug_toolkit_tests()
+    snug_toolkit_tests(${tests})
   endif()
 endfunction()
 

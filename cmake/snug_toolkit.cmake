@@ -1,7 +1,7 @@
 # The CUDA backend by nvcc. No CMake language CUDA: its checks want a toolkit laid out as NVIDIA's
 # installer does, and the one from PyPI is not.
 set(SNUG_TOOLKIT "" CACHE PATH "Folder of a CUDA toolkit (bin/nvcc, include, lib)")
-# Turing (float16 only), Ampere, Ada, Hopper, Blackwell; and code for cards to come.
+# Turing (float16 only), Ampere, Ada, Hopper, Blackwell, rising; and code for cards to come.
 set(SNUG_CUDA_ARCHITECTURES 75 80 86 89 90 120 CACHE STRING "Compute capabilities to compile for")
 
 if(NOT SNUG_TOOLKIT)
@@ -17,15 +17,26 @@ if(SNUG_WERROR)
   list(APPEND SNUG_NVCC_FLAGS -Werror all-warnings)
 endif()
 
+# snug_ptx_version(out arch): the PTX that a card's code is made from, one for Turing and one for all
+# later cards (docs/decisions/0048).
+function(snug_ptx_version out arch)
+  set(version 80)
+  if(arch LESS 80)
+    set(version 75)
+  endif()
+  set(${out} ${version} PARENT_SCOPE)
+endfunction()
+
 # snug_nvcc_objects(out kernels...): an object file per kernel source.
 function(snug_nvcc_objects out)
   set(objects "")
   set(codes "")
   foreach(arch ${SNUG_CUDA_ARCHITECTURES})
-    list(APPEND codes -gencode arch=compute_${arch},code=sm_${arch})
+    snug_ptx_version(version ${arch})
+    list(APPEND codes -gencode arch=compute_${version},code=sm_${arch})
   endforeach()
-  list(GET SNUG_CUDA_ARCHITECTURES -1 newest)
-  list(APPEND codes -gencode arch=compute_${newest},code=compute_${newest})
+  # Cards to come compile the newest PTX when the program starts.
+  list(APPEND codes -gencode arch=compute_${version},code=compute_${version})
   foreach(kernel ${ARGN})
     file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR}/src ${kernel})
     set(object ${CMAKE_BINARY_DIR}/nvcc/${name}.o)
@@ -65,11 +76,13 @@ endfunction()
 
 # Label toolkit: what only a toolkit can tell, without a card. The emulator's declarations have
 # NVIDIA's values; no kernel spills registers but those that are known to.
+# Called with the kernels' tests.
 function(snug_toolkit_tests)
   if(NOT EXISTS "${SNUG_TOOLKIT}/bin/nvcc")
     add_test(NAME toolkit_tests COMMAND ${CMAKE_COMMAND} -E echo
-             "skipped: no CUDA toolkit here; ./scripts/cuda_toolkit --fetch gets one")
-    set_tests_properties(toolkit_tests PROPERTIES LABELS toolkit SKIP_REGULAR_EXPRESSION "skipped:")
+             "skipped: no CUDA toolkit here, so what nvcc makes of the kernels (PTX, registers) is not \
+tested; ./scripts/cuda_toolkit --fetch gets one")
+    set_tests_properties(toolkit_tests PROPERTIES LABELS "cuda;toolkit" SKIP_REGULAR_EXPRESSION "skipped:")
     return()
   endif()
   foreach(whose own nvidia)
@@ -87,4 +100,43 @@ $<TARGET_FILE:header_values_nvidia> > nvidia_values.txt && diff own_values.txt n
                    ${CMAKE_SOURCE_DIR} $<TARGET_FILE:occupancy> ${SNUG_CUDA_ARCHITECTURES})
   set_tests_properties(toolkit_headers_test kernel_resources_test PROPERTIES LABELS toolkit
                                                                              TIMEOUT 1500)
+  snug_ptx_test(${ARGN})
+endfunction()
+
+# snug_ptx_texts(out arch kernels...): nvcc's PTX of kernel sources. Without fused multiply-adds, so
+# that it rounds where g++'s code does.
+function(snug_ptx_texts out arch)
+  set(texts ${${out}})
+  foreach(kernel ${ARGN})
+    get_filename_component(name ${kernel} NAME_WE)
+    set(text ${CMAKE_BINARY_DIR}/ptx/compute_${arch}/${name}.ptx)
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/ptx/compute_${arch})
+    add_custom_command(
+      OUTPUT ${text}
+      COMMAND ${SNUG_TOOLKIT}/bin/nvcc ${SNUG_NVCC_FLAGS} -fmad=false -arch=compute_${arch} -ccbin
+              ${CMAKE_CXX_COMPILER} -MD -MF ${text}.d -ptx ${kernel} -o ${text}
+      DEPENDS ${kernel}
+      DEPFILE ${text}.d
+      COMMENT "nvcc -ptx ${name} for compute_${arch}"
+      VERBATIM)
+    list(APPEND texts ${text})
+  endforeach()
+  set(${out} ${texts} PARENT_SCOPE)
+endfunction()
+
+# cuda_ptx_test: the kernels' tests, each launch by g++'s code and by nvcc's PTX: that of Ampere and
+# later for all kernels, Turing's for those of its tensor cores.
+function(snug_ptx_test)
+  file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${SNUG_CUDA_FOLDER}/*.cu)
+  snug_ptx_texts(texts 80 ${kernels})
+  list(FILTER kernels INCLUDE REGEX "attention/(forward|backward)")
+  snug_ptx_texts(texts 75 ${kernels})
+  add_executable(cuda_ptx_test ${ARGN} ${CMAKE_SOURCE_DIR}/tests/cuda/ptx/second_opinion_test.cc
+                               ${texts})
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/tests/cuda/ptx/second_opinion_test.cc PROPERTIES
+                              COMPILE_DEFINITIONS "SNUG_PTX=\"${CMAKE_BINARY_DIR}/ptx\"")
+  target_link_libraries(cuda_ptx_test PRIVATE emulator_ptx)
+  snug_test_program(cuda_ptx_test LINKS snug_cuda)
+  add_test(NAME cuda_ptx_test COMMAND cuda_ptx_test)
+  set_tests_properties(cuda_ptx_test PROPERTIES LABELS "cuda;toolkit" TIMEOUT 600)
 endfunction()

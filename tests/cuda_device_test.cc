@@ -4,53 +4,15 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstring>
-
 #include "base/error.h"
+#include "card_run.h"
 #include "emulator/card.h"
 #include "emulator/faults.h"
-#include "engine_testing.h"
 #include "gpt2/spec.h"
 #include "train/generate.h"
 
 namespace snug {
 namespace {
-
-config::Config on_card(config::Config config) {
-  config.device = "emulated";
-  config.card = "rtx3060";
-  return config;
-}
-
-// A run on the card that is in the machine.
-class CardRun : public train::RandomRun {
- public:
-  explicit CardRun(const config::Config& config)
-      : train::RandomRun(config, std::make_unique<device::CudaDevice>(config), 5000, nullptr) {}
-
-  // Every byte of the weights and of the optimizer.
-  std::string bytes() {
-    std::string all;
-    const train::CheckpointList list(plan().program);
-    backend::run_transfer(engine().executor(), plan().program.phase(program::PhaseKind::kSave),
-                          [&](TensorBytes& bytes) {
-                            for (const auto& tensors : {list.weights(), list.optimizer()}) {
-                              for (const checkpoint::NamedTensor& tensor : tensors)
-                                append(tensor, bytes, all);
-                            }
-                          });
-    return all;
-  }
-
- private:
-  static void append(const checkpoint::NamedTensor& tensor, TensorBytes& bytes, std::string& all) {
-    for_each_piece(tensor.byte_count(), [&](std::int64_t at, std::int64_t count) {
-      const std::span<const std::byte> piece = bytes.get(tensor.id, at, count);
-      all.append(reinterpret_cast<const char*>(piece.data()), piece.size());
-    });
-  }
-};
 
 struct Trained {
   std::vector<double> losses, norms;
@@ -69,30 +31,6 @@ Trained train(Run& run, std::int64_t first, std::int64_t end) {
   }
   trained.bytes = run.bytes();
   return trained;
-}
-
-std::vector<float> floats_of(const std::string& bytes) {
-  std::vector<float> floats(bytes.size() / sizeof(float));
-  std::memcpy(floats.data(), bytes.data(), bytes.size());
-  return floats;
-}
-
-double largest_difference(const std::string& a, const std::string& b) {
-  const std::vector<float> x = floats_of(a), y = floats_of(b);
-  EXPECT_EQ(x.size(), y.size());
-  double largest = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(x[i]) - y[i]));
-  }
-  return largest;
-}
-
-config::Config float_config() {
-  config::Config config = small_config();
-  config.batch_size = config.eval_batch_size = 4;
-  config.gradient_accumulation_steps = 2;
-  config.learning_rate = 1e-3;
-  return config;
 }
 
 // The same batches and masks; sums in another order. Losses are of order 4: a float's last place is

@@ -45,6 +45,8 @@ struct Kernel {
 
   // Whether an instruction's result is defined by a bound only (.approx).
   bool has_approximations() const;
+  // Whether it was compiled for other cards only and refuses to run.
+  bool only_traps() const { return !code.empty() && code.front().opcode == "trap"; }
 };
 
 struct Module {

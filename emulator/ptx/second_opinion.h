@@ -17,7 +17,8 @@ struct Comparison {
   std::string problem;                     // the first difference that is too large, or what failed
 };
 
-// Loads nvcc's text; throws std::runtime_error for what cannot be parsed or run.
+// Loads nvcc's text, but for kernels that only trap; throws std::runtime_error for what cannot be
+// parsed or run.
 void load_ptx(const std::string& text);
 // Every kernel that is in the loaded text, or that was launched. One without a launch was not
 // compared; one without text says so in `problem`.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compiles every kernel for every architecture with nvcc and checks what ptxas makes of it: no spills,
-no stack, and at least MIN_WARPS percent of the warps resident (theoretical, without dynamic shared
-memory). Prints the table.
+"""Compiles every kernel for every architecture as the build does, from one PTX for Turing and one for
+later cards, and checks what ptxas makes of it: no spills and at least MIN_WARPS percent of the warps
+resident (theoretical, without dynamic shared memory). Prints the table.
 
 usage: kernel_resources.py TOOLKIT SOURCE_ROOT OCCUPANCY_PROGRAM [ARCH...]"""
 import os
@@ -15,9 +15,6 @@ from pathlib import Path
 MIN_WARPS = 8  # a kernel with less cannot hide latency at all
 # What is known and waits to be better: kernel with its template arguments, as c++filt has them, and arch.
 KNOWN = {
-    ("cross_entropy_kernel<__nv_bfloat16, 8, 7, 1024>", "90"): "14 + 28 bytes spilled",
-    ("cross_entropy_kernel<__nv_bfloat16, 8, 7, 1024>", "120"):
-        "16 + 32 bytes spilled, with 800 threads and 72 of 80 registers used as well",
     ("backward_kernel<128, true>", "75"): "6% of the warps; float32 on Turing",
     ("backward_kernel<128, false>", "75"): "6% of the warps; float32 on Turing",
 }
@@ -28,32 +25,60 @@ def plain(symbol):
     return name.replace("(anonymous namespace)::", "").replace("void ", "").replace("snug::cuda::", "").split("(")[0]
 
 
-def compile_kernel(nvcc, root, source, arch, out):
-    command = [nvcc, "-std=c++20", "-O3", "--expt-relaxed-constexpr", f"-arch=sm_{arch}", "-I" + str(root / "src"),
-               "-Xptxas", "-v", "--keep", "--keep-dir", out, "-cubin", str(source),
-               "-o", f"{out}/kernel.cubin"]
+def ptx_version(arch):  # as in cmake/snug_toolkit.cmake
+    return "75" if int(arch) < 80 else "80"
+
+
+def make_ptx(toolkit, root, source, version, out):
+    """Kernels' launch bounds by name, and the text's path; or what nvcc says is wrong."""
+    text = Path(out) / f"{source.stem}.{version}.ptx"
+    command = [str(toolkit / "bin/nvcc"), "-std=c++20", "-O3", "--expt-relaxed-constexpr",
+               f"-arch=compute_{version}", "-I" + str(root / "src"), "-ptx", str(source), "-o", str(text)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        return [(source.name, arch, done.stderr.strip()[-600:])], []
+        return None, {}, done.stderr.strip()[-600:]
     bounds = {}
-    for text in Path(out).glob("*.ptx"):
-        for name, head in re.findall(r"\.entry (\w+)\((.*?)\n\{", text.read_text(), re.S):
-            found = re.search(r"\.maxntid (\d+)", head)
-            bounds[name] = int(found.group(1)) if found else 0
+    for name, head in re.findall(r"\.entry (\w+)\((.*?)\n\{", text.read_text(), re.S):
+        found = re.search(r"\.maxntid (\d+)", head)
+        bounds[name] = int(found.group(1)) if found else 0
+    return text, bounds, ""
+
+
+def assemble(toolkit, text, bounds, arch):
+    command = [str(toolkit / "bin/ptxas"), "-v", "-O3", f"-arch=sm_{arch}", str(text),
+               "-o", f"{text}.{arch}.cubin"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        return [(text.name, arch, done.stderr.strip()[-600:])], []
     rows, problems = [], []
-    parts = re.split(r"Compiling entry function '", done.stderr)[1:]
-    for part in parts:
+    for part in re.split(r"Compiling entry function '", done.stderr)[1:]:
         name = part.split("'")[0]
         registers = int(re.search(r"Used (\d+) registers", part).group(1))
         shared = re.search(r"(\d+) bytes smem", part)
-        stack, stores, loads = map(int, re.search(
-            r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", part).groups())
+        stores, loads = map(int, re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", part).groups())
         if stores or loads:
             problems.append((name, arch, f"spills {stores} + {loads} bytes"))
         threads = bounds.get(name, 0)
         if not threads:
             problems.append((name, arch, "no __launch_bounds__"))
-        rows.append((arch, registers, int(shared.group(1)) if shared else 0, threads or 256, name, stack))
+        rows.append((arch, registers, int(shared.group(1)) if shared else 0, threads or 256, name))
+    return problems, rows
+
+
+def compile_all(toolkit, root, sources, archs):
+    problems, rows = [], []
+    versions = sorted({ptx_version(a) for a in archs})
+    with tempfile.TemporaryDirectory() as out, ThreadPoolExecutor(os.cpu_count()) as pool:
+        tasks = [(s, v) for s in sources for v in versions]
+        made = pool.map(lambda task: make_ptx(toolkit, root, *task, out), tasks)
+        texts = []
+        for (source, version), (text, bounds, error) in zip(tasks, made):
+            if text is None:
+                problems.append((source.name, version, error))
+            texts += [(text, bounds, a) for a in archs if text and ptx_version(a) == version]
+        for bad, good in pool.map(lambda task: assemble(toolkit, *task), texts):
+            problems += bad
+            rows += good
     return problems, rows
 
 
@@ -61,18 +86,8 @@ def main():
     toolkit, root, occupancy = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
     archs = sys.argv[4:] or ["75", "80", "86", "89", "90", "120"]
     sources = sorted((root / "src/backend/cuda/kernels").rglob("*.cu"))
-    problems, rows = [], []
-
-    def one(task):
-        source, arch = task
-        with tempfile.TemporaryDirectory() as out:
-            return compile_kernel(str(toolkit / "bin/nvcc"), root, source, arch, out)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for bad, good in pool.map(one, [(s, a) for s in sources for a in archs]):
-            problems += bad
-            rows += good
-    text = "".join(f"{a} {r} {s} {t} {n}\n" for a, r, s, t, n, _ in rows)
+    problems, rows = compile_all(toolkit, root, sources, archs)
+    text = "".join(f"{a} {r} {s} {t} {n}\n" for a, r, s, t, n in rows)
     table = subprocess.run([occupancy], input=text, capture_output=True, text=True, check=True).stdout
     print(f"{'arch':>5} {'regs':>5} {'smem':>6} {'block':>6} {'warps':>6}  kernel")
     for line in table.splitlines():

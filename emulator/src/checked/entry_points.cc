@@ -18,8 +18,7 @@ void name_region(const void* address, std::size_t bytes, const std::string& name
 void forget_regions() { checker().addresses.forget_names(); }
 
 void mark_undefined(const void* address, std::size_t bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(address);
-  for (std::size_t i = 0; i < bytes; ++i) checker().shadow[begin + i].defined = false;
+  checker().shadow.undefine(reinterpret_cast<std::uintptr_t>(address), bytes);
 }
 
 void start_counting() {

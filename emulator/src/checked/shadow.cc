@@ -20,10 +20,25 @@ Stamp joined(const Stamp& before, const Stamp& now) {
   return both;
 }
 
-void Shadow::forget(std::uintptr_t address, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i) {
-    if (pages_.contains((address + i) / kPageBytes)) (*this)[address + i] = Cell();
+template <typename Visit>
+void Shadow::for_each_known(std::uintptr_t address, std::size_t bytes, Visit visit) {
+  const std::uintptr_t end = address + bytes;
+  while (address < end) {
+    const std::uintptr_t page_end = (address / kPageBytes + 1) * kPageBytes;
+    const std::uintptr_t stop = page_end < end ? page_end : end;
+    if (const auto page = pages_.find(address / kPageBytes); page != pages_.end()) {
+      for (std::uintptr_t at = address; at < stop; ++at) visit((*page->second)[at % kPageBytes]);
+    }
+    address = stop;
   }
+}
+
+void Shadow::forget(std::uintptr_t address, std::size_t bytes) {
+  for_each_known(address, bytes, [](Cell& cell) { cell = Cell(); });
+}
+
+void Shadow::undefine(std::uintptr_t address, std::size_t bytes) {
+  for_each_known(address, bytes, [](Cell& cell) { cell.defined = false; });
 }
 
 }  // namespace emulator

@@ -44,8 +44,13 @@ class Shadow {
     return (*last_)[address % kPageBytes];
   }
   void forget(std::uintptr_t address, std::size_t bytes);
+  void undefine(std::uintptr_t address, std::size_t bytes);
 
  private:
+  // visit(cell) for those of the bytes whose page is there: of others nothing is known.
+  template <typename Visit>
+  void for_each_known(std::uintptr_t address, std::size_t bytes, Visit visit);
+
   static constexpr std::size_t kPageBytes = 1024;
   using Page = std::array<Cell, kPageBytes>;
   std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;

@@ -68,7 +68,9 @@ CudaExecutor::BoundOp CudaExecutor::bind(const program::Phase& phase, std::size_
   if (scratch_of(what, bound.shapes) > place.byte_count) {
     throw InternalError(fmt::format("'{}' needs more scratch than was planned", what.label));
   }
-  if (place.byte_count > 0) bound.scratch = arena_.data() + place.offset;
+  if (place.byte_count > 0) {
+    bound.scratch = {arena_.data() + place.offset, static_cast<std::size_t>(place.byte_count)};
+  }
   bound.run = row.run;
   if (row.prepare != nullptr) bound.prepared = row.prepare({what, bound.shapes, phase, gemms_});
   if (const auto* copy = what.as<ops::Copy>()) {
@@ -119,9 +121,10 @@ void CudaExecutor::run_op(std::size_t phase, std::size_t op, const backend::Step
   if (!bound.ran_with_previous) {
     const ops::Op* next = bound.runs_with_next ? &of_phase.ops[op + 1] : nullptr;
     started_.add(of_phase, what);
+    if (start_observer_) start_observer_(what, next, bound.scratch, first_row);
     try {
-      bound.run({*this, what, bound.shapes, context, bound.scratch, bound.prepared.get(), first_row,
-                 end_row, next});
+      bound.run({*this, what, bound.shapes, context, bound.scratch.data(), bound.prepared.get(),
+                 first_row, end_row, next});
     } catch (const DeviceError&) {
       // A call that fails after the context has ended tells nothing about itself.
       if (const cudaError_t error = cudaPeekAtLastError(); ends_context(error)) require_done(error);

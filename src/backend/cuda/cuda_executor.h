@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "backend/backend.h"
@@ -54,13 +55,18 @@ class CudaExecutor : public backend::Executor {
   using Observer = std::function<void(const program::Phase&, const ops::Op&, std::int64_t first_row,
                                       std::int64_t end_row)>;
   void observe(Observer observer) { observer_ = std::move(observer); }
+  // Called before an op is started, with the other of two that run as one (else null), the scratch
+  // that it was granted and its first row; for checks of what kernels touch.
+  using StartObserver = std::function<void(const ops::Op&, const ops::Op* next,
+                                           std::span<std::byte> scratch, std::int64_t first_row)>;
+  void observe_starts(StartObserver observer) { start_observer_ = std::move(observer); }
 
  private:
   struct BoundOp {
     ops::Shapes shapes;
     void (*run)(const OpRun&) = nullptr;
     std::unique_ptr<Prepared> prepared;
-    std::byte* scratch = nullptr;
+    std::span<std::byte> scratch;
     bool runs_with_next = false, ran_with_previous = false;
   };
   class StagedBytes;
@@ -96,6 +102,7 @@ class CudaExecutor : public backend::Executor {
   std::vector<HostTensor> host_tensors_;
   StartedOps started_;
   Observer observer_;
+  StartObserver start_observer_;
 };
 
 }  // namespace snug::cuda

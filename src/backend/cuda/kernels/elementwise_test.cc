@@ -75,7 +75,7 @@ TEST(CudaResidual, AddsWithTheCpusMasks) {
 }
 
 TEST(CudaCast, RoundsToTheNearest) {
-  for (const DType dtype : {DType::kBF16, DType::kF16}) {
+  for (const DType dtype : kPrecisions) {
     for (const std::int64_t count : {1, 8, 77, 1024}) {
       const Floats x = random_floats(count, DType::kF32, 6);
       Floats expected = x;

@@ -10,8 +10,9 @@ struct NormExtent {
 };
 // One column, odd widths, GPT-2's, and more than a thread block's columns or registers hold.
 constexpr std::array kNormExtents = {
-    NormExtent{1, 1, 1},   NormExtent{2, 3, 33},   NormExtent{2, 5, 64},   NormExtent{3, 7, 96},
-    NormExtent{1, 4, 768}, NormExtent{1, 3, 1600}, NormExtent{1, 2, 2568}, NormExtent{1, 2, 1027}};
+    NormExtent{1, 1, 1},    NormExtent{2, 3, 33},   NormExtent{2, 5, 64},
+    NormExtent{3, 7, 96},   NormExtent{2, 3, 384},  NormExtent{1, 4, 768},
+    NormExtent{1, 3, 1600}, NormExtent{1, 2, 2568}, NormExtent{1, 2, 1027}};
 
 // Sums of n float terms, added in any order.
 double sum_error(std::int64_t n) { return 2 * std::sqrt(static_cast<double>(n)) * 0x1p-24; }
