@@ -13,6 +13,8 @@
 #include "device/choose.h"
 #include "emulator/card.h"
 #include "plan/run_plan.h"
+#include "report/catalogue/error_texts.h"
+#include "report/doctor/english_for_test.h"
 #include "train/random_run.h"
 #include "train/train_loop.h"
 
@@ -98,6 +100,15 @@ class CardTrouble : public ::testing::Test {
   static void expect_in(const std::string& text, std::initializer_list<const char*> words) {
     for (const char* word : words)
       EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
+  }
+
+  // The error's lines have rows in the catalogue; names of cards, keys and commands stay.
+  void expect_translated() const {
+    for (const auto language :
+         {report::Language::kChinese, report::Language::kJapanese, report::Language::kGerman}) {
+      const std::string text = report::translated(language, error);
+      EXPECT_FALSE(report::has_english(text)) << text;
+    }
   }
 
   emulator::CardSettings card_ = *emulator::card_by_name("rtx3060");
@@ -196,6 +207,7 @@ TEST_F(CardTrouble, AnOldDriverIsNamed) {
   run(config());
   EXPECT_EQ(code, static_cast<int>(ExitCode::kDevice));
   expect_in(error, {"the driver knows CUDA 12.8, this build needs 13.0", "newer driver"});
+  expect_translated();
   EXPECT_EQ(cuda::card_count(), 0);
   EXPECT_EQ(cuda::why_no_card(), "the driver knows CUDA 12.8, this build needs 13.0");
 }
@@ -205,6 +217,7 @@ TEST_F(CardTrouble, NoDriverIsNamed) {
   run(config());
   EXPECT_EQ(code, static_cast<int>(ExitCode::kDevice));
   expect_in(error, {"no NVIDIA driver is installed", "--device=cpu"});
+  expect_translated();
   EXPECT_EQ(cuda::why_no_card(), "no NVIDIA driver is installed");
 }
 

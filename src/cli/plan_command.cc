@@ -90,6 +90,15 @@ void take_named_model(config::LoadedConfig& config) {
   if (is_path && train::starts_from_model(config.values)) train::take_starting_model(config);
 }
 
+// Whether this build trains on the device's card.
+fit::CardSupport support_of(const device::Device& device) {
+  if (const auto facts = device.card_facts(); facts && facts->is_emulated) {
+    return fit::CardSupport::kEmulated;
+  }
+  return device.card() != nullptr ? device::card_support(*device.card())
+                                  : fit::CardSupport::kNoBackend;
+}
+
 }  // namespace
 
 int plan_command(Arguments arguments) {
@@ -126,9 +135,7 @@ int plan_command(Arguments arguments) {
                                       report::translated(language, vocabulary.origin),
                                       device->budget(),
                                       device->card(),
-                                      device->card() != nullptr
-                                          ? device::card_support(*device->card())
-                                          : fit::CardSupport::kNoBackend,
+                                      support_of(*device),
                                       fit::estimate_time(*training, config.values, planner.rates()),
                                       fixes,
                                       rest,

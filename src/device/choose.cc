@@ -69,8 +69,12 @@ void settle_dtype(config::LoadedConfig& config, const fit::Card& card) {
   config.derived.erase("dtype");  // or resolve() would derive it anew, without the card's figures
 }
 
-// A card of this machine that the config means.
+// A card of this machine that the config means, or the emulator's, which takes any name.
 bool has_its_card(const config::Config& config) {
+  if (config.device == "emulated") {
+    require_runnable(config);
+    return true;
+  }
   const std::string_view ours = cuda::card_device();
   if (!config.card.empty() || ours.empty() || cuda::card_count() == 0) return false;
   return config.device == "auto" ? ours == "cuda" : config.device.starts_with(ours);
@@ -79,9 +83,12 @@ bool has_its_card(const config::Config& config) {
 std::unique_ptr<Device> card_here(config::LoadedConfig& config) {
   auto device = std::make_unique<CudaDevice>(config.values);
   const cuda::OpenCard& card = device->open_card();
-  config.notices.push_back(fmt::format("planned for the {} of this machine: {} of its {} free now",
-                                       card.name, format_bytes(card.free_bytes),
-                                       format_bytes(card.total_bytes)));
+  const std::string free = format_bytes(card.free_bytes), total = format_bytes(card.total_bytes);
+  config.notices.push_back(
+      cuda::card_device() == "emulated"
+          ? fmt::format("planned for an emulated {}: {} of its {} free", card.name, free, total)
+          : fmt::format("planned for the {} of this machine: {} of its {} free now", card.name,
+                        free, total));
   if (const std::string line = settle_card_dtype(config, *device); !line.empty()) {
     config.notices.push_back(line);
   }

@@ -182,6 +182,21 @@ TEST(DevicesReport, TextOfTwoCards) {
   EXPECT_EQ(text.find("no card"), std::string::npos);
 }
 
+// What is free less CUDA's context; nothing is said of a card that does not tell what is free.
+TEST(DevicesReport, TellsWhatARunMayTake) {
+  const std::vector<cuda::CardReading> cards = two_cards().gpu.cards;
+  const std::int64_t context = fit::cuda_context(fit::card_named("rtx3060")).high_bytes;
+  ASSERT_GT(context, 0);
+  EXPECT_EQ(cli::usable_bytes(cards[0]), 9 * kGiB - context);
+  EXPECT_EQ(cli::usable_bytes(cards[1]), std::nullopt);
+  const std::string text = cli::devices_text(two_cards(), {});
+  expect_holds(text, {"a run       may take about " + format_bytes(9 * kGiB - context)});
+  EXPECT_EQ(text.find("may take"), text.rfind("may take"));
+  cuda::CardReading full = cards[0];
+  full.free_bytes = kMiB;
+  EXPECT_EQ(cli::usable_bytes(full), 0);
+}
+
 // The program in the root folder, which needs no data.
 ProgramResult devices(const Words& arguments = {}, std::int64_t address_space = 0) {
   ProgramSettings settings;

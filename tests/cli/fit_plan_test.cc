@@ -159,6 +159,20 @@ TEST_F(CliFitPlan, ACardSaysWhetherThisBuildTrainsOnIt) {
   EXPECT_EQ(plan_text(tiny()).find("This build"), std::string::npos);
 }
 
+TEST_F(CliFitPlan, AnEmulatedCardIsCalledOne) {
+  const Words emulated = tiny({"--device=emulated", "--card=rtx3060"});
+  const ProgramResult result = run(Words{"plan"} + emulated);
+  if (result.err.find("no emulator") != std::string::npos) GTEST_SKIP() << result.err;
+  expect_holds(result.out, {"planned for an emulated NVIDIA GeForce RTX 3060: ",
+                            "This card is emulated", "pinned on the host"});
+  EXPECT_EQ(result.out.find("of this machine"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("no CUDA backend"), std::string::npos) << result.out;
+  const Json json = plan(emulated);
+  EXPECT_EQ(json.at("trainable"), "emulated");
+  EXPECT_GT(json.at("pinned_host_bytes").get<std::int64_t>(), 0);
+  EXPECT_EQ(plan(tiny()).at("pinned_host_bytes"), 0);
+}
+
 TEST_F(CliFitPlan, ACardOfASizeIsEnough) {
   const Json json = plan(on_card({"--card=12GiB"}));
   EXPECT_EQ(json.at("device"), "12gib");

@@ -43,6 +43,15 @@ TEST_F(CliLanguage, ErrorsFollowTheOptionAndJsonDoesNot) {
   EXPECT_EQ(german, english);
 }
 
+TEST_F(CliLanguage, ErrorsOfCardsFollowTheOption) {
+  for (const char* code : {"zh", "ja", "de"}) {
+    const ProgramResult result = run(Words{"plan"} + tiny({"--device=emulated", "--card=rtx5090",
+                                                           std::string("--lang=") + code}));
+    EXPECT_NE(result.exit_code, 0);
+    EXPECT_FALSE(report::has_english(result.err)) << result.err;
+  }
+}
+
 TEST_F(CliLanguage, ErrorsOfDataHaveNoEnglishLeft) {
   ASSERT_EQ(train().exit_code, 0);
   folder_.write("data/odd/train.bin", "123");

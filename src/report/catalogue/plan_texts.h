@@ -30,6 +30,7 @@ enum class PlanTextId : std::uint8_t {
   kSupportNoBackend,
   kSupportTooOld,
   kSupportCompiled,
+  kSupportEmulated,
   // What is planned.
   kSubject,
   kSubjectOneLayer,
@@ -46,6 +47,8 @@ enum class PlanTextId : std::uint8_t {
   kOutside,
   kOutsideNote,
   kTotal,
+  kPinned,
+  kPinnedNote,
   kLossChunk,
   kPeakAt,
   kPacking,

@@ -82,6 +82,8 @@ std::string support_text(Language language, fit::CardSupport support, const fit:
       return text_in(language, PlanTextId::kSupportTooOld, {capability});
     case fit::CardSupport::kCompiled:
       return text_in(language, PlanTextId::kSupportCompiled, {capability});
+    case fit::CardSupport::kEmulated:
+      return text_in(language, PlanTextId::kSupportEmulated);
   }
   return "";
 }

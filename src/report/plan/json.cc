@@ -120,6 +120,7 @@ std::string plan_json(const PlanReportInput& in) {
   json["total_bytes"] = run.total_bytes();
   json["arena_bytes"] = run.plan.arena_bytes;
   json["overhead_bytes"] = run.overhead_bytes;
+  json["pinned_host_bytes"] = run.plan.arena_bytes_in(Space::kPinned);
   json["budget_bytes"] = in.budget.usable_bytes;
   json["budget"] = budget_of(in);
   json["device"] = in.card != nullptr ? std::string(in.card->key) : "cpu";

@@ -113,8 +113,12 @@ std::string role_rows(const PlanReportInput& in) {
   if (run.overhead_bytes > 0) {
     row(word(PlanTextId::kOutside), run.overhead_bytes, "  " + word(PlanTextId::kOutsideNote));
   }
-  return text + fmt::format("  {} {:>12}\n", left(word(PlanTextId::kTotal), kNameColumns),
-                            bytes_in(in.language, run.total_bytes()));
+  text += fmt::format("  {} {:>12}\n", left(word(PlanTextId::kTotal), kNameColumns),
+                      bytes_in(in.language, run.total_bytes()));
+  const std::int64_t pinned = run.plan.arena_bytes_in(Space::kPinned);
+  if (pinned == 0) return text;
+  return text + fmt::format("  {} {:>12}  {}\n", left(word(PlanTextId::kPinned), kNameColumns),
+                            bytes_in(in.language, pinned), word(PlanTextId::kPinnedNote));
 }
 
 std::string phase_rows(const PlanReportInput& in) {
@@ -222,7 +226,8 @@ std::vector<std::string> command_with(const char* command,
 }
 
 bool can_train(const PlanReportInput& in) {
-  return in.card == nullptr || in.support == fit::CardSupport::kCompiled;
+  return in.card == nullptr || in.support == fit::CardSupport::kCompiled ||
+         in.support == fit::CardSupport::kEmulated;
 }
 
 std::string next_commands(const PlanReportInput& in) {
