@@ -15,7 +15,7 @@
 namespace snug {
 namespace {
 
-config::Config gpt2() {
+config::Config gpt2_config() {
   config::Config config;  // the defaults are GPT-2 124M
   config.batch_size = config.eval_batch_size = 12;
   config.eval_block_size = config.block_size;
@@ -27,7 +27,7 @@ config::Config gpt2() {
 class MicroStep {
  public:
   MicroStep()
-      : plan_(plan::plan_training(gpt2(), 50304, cuda::CudaTarget())),
+      : plan_(plan::plan_training(gpt2_config(), 50304, cuda::CudaTarget())),
         phase_(plan_->program.phase(program::PhaseKind::kMicroStep)) {}
 
   double seconds() const { return fit::phase_seconds(rates_, plan_->program, phase_); }
@@ -66,7 +66,7 @@ class MicroStep {
 // Started on the card by one more micro-step: kernels, products and copies. Twelve layers of any
 // width start the same.
 std::uint64_t starts_of_a_micro_step() {
-  config::Config config = on_card(gpt2());
+  config::Config config = on_card(gpt2_config());
   config.n_embd = 24;
   config.block_size = config.eval_block_size = 8;
   config.batch_size = config.eval_batch_size = 2;
