@@ -81,7 +81,7 @@ int bench_command(Arguments arguments) {
   });
   config::LoadedConfig config = config::load_config(config::Command::kTrain, rest);
   device::require_runnable(config.values);
-  if (config.values.vocab_size == 0) config.values.vocab_size = 50304;
+  if (config.values.vocab_size == 0) config.values.vocab_size = config::kPaddedGpt2Vocabulary;
   if (device::runs_on_card(config.values)) return bench_card(std::move(config), json, trace);
   device::settle_processor_dtype(config);
   for (const std::string& notice : config.notices) fmt::print(stderr, "{}\n", notice);

@@ -2,7 +2,6 @@
 #include "base/error.h"
 #include "config/config.h"
 #include "config/fields.h"
-#include "config/pretrained.h"
 
 namespace snug::config {
 namespace {

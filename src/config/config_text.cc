@@ -8,7 +8,6 @@
 #include "config/config.h"
 #include "config/diagnostic.h"
 #include "config/fields.h"
-#include "config/pretrained.h"
 
 namespace snug::config {
 namespace {

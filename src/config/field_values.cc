@@ -99,4 +99,15 @@ void check_range(const Config& config, const Field& field) {
   }
 }
 
+bool is_derived(const LoadedConfig& config, const Field& field) {
+  const auto given = config.derived.find(field.key);
+  return given != config.derived.end() &&
+         given->second == python_repr(field_value(config.values, field));
+}
+
+void set_derived(LoadedConfig& config, const Field& field, const Value& value) {
+  assign_field(config.values, field, value);
+  config.derived[std::string(field.key)] = python_repr(value);
+}
+
 }  // namespace snug::config

@@ -59,4 +59,8 @@ void assign_field(Config& config, const Field& field, const Value& value);
 // Throws Fault when the value lies outside the field's limit.
 void check_range(const Config& config, const Field& field);
 
+// True while the field still has the value that resolve() gave it.
+bool is_derived(const LoadedConfig& config, const Field& field);
+void set_derived(LoadedConfig& config, const Field& field, const Value& value);
+
 }  // namespace snug::config

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "config/diagnostic.h"
+#include "config/fields.h"
 
 namespace snug::config {
 namespace {
@@ -46,16 +47,7 @@ void check_block(const LoadedConfig& config) {
 
 }  // namespace
 
-bool is_derived(const LoadedConfig& config, const Field& field) {
-  const auto given = config.derived.find(field.key);
-  return given != config.derived.end() &&
-         given->second == python_repr(field_value(config.values, field));
-}
-
-void set_derived(LoadedConfig& config, const Field& field, const Value& value) {
-  assign_field(config.values, field, value);
-  config.derived[std::string(field.key)] = python_repr(value);
-}
+bool is_pretrained(std::string_view init_from) { return find_pretrained(init_from) != nullptr; }
 
 void apply_pretrained(LoadedConfig& config) {
   const Pretrained* model = find_pretrained(config.values.init_from);

@@ -1,15 +1,14 @@
-// Values that resolve() gives to keys: how they are remembered, and the sizes that init_from =
-// 'gpt2*' stands for.
+// OpenAI's models, which init_from can name.
 #pragma once
 
+#include <string_view>
+
 #include "config/config.h"
-#include "config/fields.h"
 
 namespace snug::config {
 
-// True while the field still has the value that resolve() gave it.
-bool is_derived(const LoadedConfig& config, const Field& field);
-void set_derived(LoadedConfig& config, const Field& field, const Value& value);
+// "gpt2", "gpt2-medium", ...; not a path that begins so.
+bool is_pretrained(std::string_view init_from);
 
 // Sets the shape of OpenAI's model when init_from names one. A block_size below 1024 stays: the
 // positions are cropped, as in nanoGPT.

@@ -32,13 +32,13 @@ void sync_folder(const std::filesystem::path& directory) {
 
 void publish_together(const std::filesystem::path& directory, std::span<AtomicFile* const> files) {
   for (AtomicFile* file : files) file->stage();
-  publish_behind_mark(directory, [&] {
+  publish_under_mark(directory, [&] {
     for (AtomicFile* file : files) file->publish();  // each syncs the folder
   });
 }
 
-void publish_behind_mark(const std::filesystem::path& directory,
-                         const std::function<void()>& rename_all) {
+void publish_under_mark(const std::filesystem::path& directory,
+                        const std::function<void()>& rename_all) {
   const std::filesystem::path mark = directory / kMarkFile;
   const int descriptor =
       ::open(mark.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);

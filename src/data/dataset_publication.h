@@ -1,4 +1,4 @@
-// A data set is several files that belong together. They are put in place behind a mark: from
+// A data set is several files that belong together. They are put in place while a mark stands: from
 // before the first rename until after the last there is a file .snug-publishing beside them, and
 // while it is there nobody takes the folder for a data set.
 #pragma once
@@ -17,8 +17,8 @@ namespace snug::data {
 void publish_together(const std::filesystem::path& directory, std::span<AtomicFile* const> files);
 
 // The same around `rename_all`, which gives files that are on the disk their names.
-void publish_behind_mark(const std::filesystem::path& directory,
-                         const std::function<void()>& rename_all);
+void publish_under_mark(const std::filesystem::path& directory,
+                        const std::function<void()>& rename_all);
 
 // Throws DataError when a publication in `directory` was cut short.
 void require_whole_dataset(const std::filesystem::path& directory);

@@ -2,8 +2,6 @@
 
 #include <filesystem>
 
-#include "config/pretrained.h"
-
 namespace snug::data {
 
 std::string dataset_folder(const config::Config& config) {

@@ -8,7 +8,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "config/fields.h"
-#include "config/pretrained.h"
 #include "device/card_device.h"
 #include "device/cpu_device.h"
 #include "device/cuda_device.h"

@@ -8,12 +8,14 @@
 
 #include "backend/cuda/kernels/kernels.h"
 #include "base/error.h"
+#include "config/gpt_sizes.h"
 
 namespace snug::device {
 namespace {
 
 constexpr DType kType = DType::kBF16;
-constexpr std::int64_t kSequence = 1024, kWidth = 768, kHead = 64, kVocabulary = 50304;
+constexpr std::int64_t kSequence = 1024, kWidth = 768, kHead = 64,
+                       kVocabulary = config::kPaddedGpt2Vocabulary;
 constexpr std::int64_t kRows = 96;  // of activations: a norm's blocks have four rows
 
 void require(cudaError_t error) {

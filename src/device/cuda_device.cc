@@ -67,7 +67,7 @@ std::unique_ptr<backend::Executor> CudaDevice::make_executor(const program::Prog
   return cuda::make_executor(open_, program, plan, settings_);
 }
 
-void CudaDevice::measure_again() {
+void CudaDevice::refresh_budget() {
   open_.free_bytes =
       std::max<std::int64_t>(0, cuda::free_bytes_now(open_) - cuda::kLoadedLaterBytes);
   budget_ = budget_of(config_, open_);

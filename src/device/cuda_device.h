@@ -22,7 +22,7 @@ class CudaDevice : public Device {
                                                    const plan::Plan& plan) const override;
   const fit::Card* card() const override { return known_; }
   std::optional<CardFacts> card_facts() const override;
-  void measure_again() override;
+  void refresh_budget() override;
 
   const cuda::OpenCard& open_card() const { return open_; }
 

@@ -43,11 +43,11 @@ class Device {
 
   // The card whose figures these are; null: no card.
   virtual const fit::Card* card() const { return nullptr; }
-  // Of a card that is here, as it stands now.
+  // Facts of a card in this machine, read now; nothing for other devices.
   virtual std::optional<CardFacts> card_facts() const { return std::nullopt; }
 
   // Takes the budget anew from what is free now, where others share the device.
-  virtual void measure_again() {}
+  virtual void refresh_budget() {}
   // A run may take no more than `bytes`.
   void limit_budget(std::int64_t bytes) {
     budget_.usable_bytes = std::min(budget_.usable_bytes, bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/pretrained.h"
 #include "program/loss_head.h"
 
 namespace snug::fit {
@@ -172,12 +173,12 @@ void add_smaller_models(std::vector<Fix>& fixes, const FixMaker& maker, const Pl
 }  // namespace
 
 bool model_is_given(const config::LoadedConfig& loaded) {
-  return loaded.values.init_from.starts_with("gpt2") || from_checkpoint(loaded, "n_layer");
+  return config::is_pretrained(loaded.values.init_from) || from_checkpoint(loaded, "n_layer");
 }
 
 void add_smaller_pretrained(std::vector<Fix>& fixes, const FixMaker& maker,
                             const config::Config& base) {
-  if (!base.init_from.starts_with("gpt2")) return;
+  if (!config::is_pretrained(base.init_from)) return;
   for (const char* const model : {"gpt2-large", "gpt2-medium", "gpt2"}) {
     config::LoadedConfig loaded = maker.loaded();
     loaded.values = base;

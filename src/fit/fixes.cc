@@ -22,7 +22,7 @@ std::optional<Found> find_best(Search& search, const Planner& planner,
   return std::nullopt;
 }
 
-// At the peak.
+// The role that holds most bytes at the plan's peak.
 LargestPart largest_part(const plan::RunPlan& run) {
   const plan::RoleBytes& roles = run.plan.steps[run.plan.peak_step].by_role;
   const auto largest = std::max_element(roles.begin(), roles.end());

@@ -284,6 +284,11 @@ TEST(BudgetTest, ACardKeepsAMarginUnlessAskedOtherwise) {
   EXPECT_EQ(verdict_of(asked.usable_bytes + 1, asked), Verdict::kDoesNotFit);
 }
 
+TEST_F(FixList, AFolderCalledLikeGpt2IsNoneOfOpenAIs) {
+  EXPECT_EQ(find_fix(at(0.5, {"--init_from=gpt2-mine/ckpt.pt"}), FixKind::kSmallerPretrained),
+            nullptr);
+}
+
 TEST(BudgetTest, CardLessDisplayContextAndHeadroom) {
   const Card& card = card_named("rtx3060");
   const Budget budget = card_budget(card, "auto", "10%");

@@ -30,7 +30,7 @@ struct Source {
   bool has_optimizer = false;        // both moments of every parameter
   std::vector<std::string> notices;  // what was left out or assumed, a line each
 
-  // By the names of gpt2/spec.h; the moments beside them.
+  // Keyed by the parameter names of gpt2/spec.h; moments have a suffix.
   std::unordered_map<std::string, StoredTensor> tensors;
   std::vector<std::unique_ptr<OpenFile>> files;  // that the tensors lie in
 
@@ -44,8 +44,8 @@ void check_complete(const Source& source);
 // Throws DataError for sizes that no model can have.
 void check_sizes(const config::GptSizes& sizes, const std::string& file);
 
-// The tokenizer of a file that does not name one: GPT-2's where the vocabulary has room for it, else
-// not known.
+// The tokenizer of a file that does not name one: GPT-2's where the vocabulary has room for it,
+// else not known.
 checkpoint::TokenizerRecord gpt2_by_size(std::int64_t vocab_size);
 
 // The sizes as a saved config: what a file of weights only has for TrainingState::config_json.

@@ -56,7 +56,7 @@ void StagingFolder::clear() {
 void StagingFolder::publish(const std::vector<std::string>& names) {
   remove_journal(path_);  // from here on there is nothing to go on from
   sync_folder(path_);
-  data::publish_behind_mark(directory_, [&] {
+  data::publish_under_mark(directory_, [&] {
     for (const std::string& name : names) {
       std::error_code error;
       fs::rename(path_ / name, directory_ / name, error);

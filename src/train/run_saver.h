@@ -17,7 +17,7 @@ namespace snug::train {
 class RunSaver {
  public:
   static constexpr std::chrono::seconds kRetryInterval{60};
-  // Of failures in a row, those within one interval count once: half an hour, however often the run
+  // Failures within one interval count once, so that this is half an hour, however often the run
   // evaluates.
   static constexpr int kMaxFailures = 30;
 
@@ -32,7 +32,7 @@ class RunSaver {
   // The last try failed, and it is time for the next.
   bool retry_due() const;
 
-  // Of the newest checkpoint that this run saved or started from; -1: there is none.
+  // The iteration of the newest checkpoint that this run saved or started from; -1 without one.
   std::int64_t saved_iteration() const { return saved_iteration_; }
   const std::string& folder() const { return folder_; }  // of what this run saved last, or ""
 

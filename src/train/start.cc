@@ -7,7 +7,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "config/fields.h"
-#include "config/pretrained.h"
 #include "device/choose.h"
 #include "fit/fixes.h"
 #include "machine/processors.h"
@@ -136,12 +135,12 @@ void plan_within_budget(StartedRun& run, const data::Vocabulary& vocabulary,
   }
   run.plan = plan::plan_training(config, vocabulary.size, device.target());
   const bool fits = run.plan->total_bytes() <= device.budget().usable_bytes;
-  const bool fits_again = run.resume && (run.resume->fit || run.resume->safest);
-  if (fits_again) {
+  const bool repeats_fit = run.resume && (run.resume->fit || run.resume->safest);
+  if (repeats_fit) {
     config.fit = run.resume->fit;
     config.safest = run.resume->safest;
   }
-  const bool asked = (config.fit || config.safest) && !fits_again;
+  const bool asked = (config.fit || config.safest) && !repeats_fit;
   if (!fits || asked) fit_or_refuse(run, device, vocabulary, console, refused);
   announce(run, vocabulary, device.budget().usable_bytes, console);
 }
@@ -161,7 +160,7 @@ void take_memory(StartedRun& run, const config::LoadedConfig& asked,
     } catch (const CapacityError& error) {
       if (!run.device->card_facts() || time == kMaxTimes) throw;
       const auto refused_bytes = static_cast<double>(run.plan->plan.arena_bytes);
-      run.device->measure_again();
+      run.device->refresh_budget();
       run.device->limit_budget(static_cast<std::int64_t>(kNextTime * refused_bytes));
       const std::int64_t vocab_size = run.config.values.vocab_size;
       run.config = asked;

@@ -31,7 +31,7 @@ class CpuExecutor : public backend::Executor {
   // Throws InternalError unless the tensor has these bytes.
   std::byte* bytes(TensorId id, std::int64_t offset, std::int64_t byte_count) const;
 
-  // Of the space that the ops compute in.
+  // The arena of the space that the ops compute in.
   const Arena& arena() const { return arena_; }
   const KernelTable& kernels() const { return kernels_; }
 

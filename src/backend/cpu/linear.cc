@@ -12,30 +12,31 @@ using Result = LinearForm::Result;
 
 LinearForm form_of(const ops::Linear& op, const ops::Shapes& shapes) {
   const Shape& weight = shapes.shape(op.weight);
-  return {Result::kOutput, shapes.tensor(op.x).dtype, weight[0], weight[1], op.bias.is_present(),
-          op.tile_rows,    op.row_from_context};
+  return {.result = Result::kOutput,
+          .precision = shapes.tensor(op.x).dtype,
+          .out = weight[0],
+          .in = weight[1],
+          .has_bias = op.bias.is_present(),
+          .tile_rows = op.tile_rows,
+          .is_one_row = op.row_from_context};
 }
 
 LinearForm form_of(const ops::LinearDx& op, const ops::Shapes& shapes) {
   const Shape& weight = shapes.shape(op.weight);
-  return {Result::kInputGradient,
-          shapes.tensor(op.dy).dtype,
-          weight[0],
-          weight[1],
-          false,
-          op.tile_rows,
-          false};
+  return {.result = Result::kInputGradient,
+          .precision = shapes.tensor(op.dy).dtype,
+          .out = weight[0],
+          .in = weight[1],
+          .tile_rows = op.tile_rows};
 }
 
 LinearForm form_of(const ops::LinearDw& op, const ops::Shapes& shapes) {
   const Shape& weight = shapes.shape(op.dweight);
-  return {Result::kWeightGradient,
-          shapes.tensor(op.dy).dtype,
-          weight[0],
-          weight[1],
-          false,
-          op.tile_rows,
-          false};
+  return {.result = Result::kWeightGradient,
+          .precision = shapes.tensor(op.dy).dtype,
+          .out = weight[0],
+          .in = weight[1],
+          .tile_rows = op.tile_rows};
 }
 
 std::optional<LinearForm> linear_form(const ops::Op& op, const ops::Shapes& shapes) {
@@ -115,7 +116,7 @@ GemmShape gemm_shape(const LinearForm& form, std::int64_t rows, bool one_thread)
   return shape;
 }
 
-// At most so many at a time.
+// The maximum number of rows that one product gets.
 static std::int64_t rows_at_once(const ops::Shapes& shapes, const LinearForm& form) {
   const std::int64_t all = form.is_one_row ? 1 : shapes.row_count();
   return shapes.loop != nullptr ? std::min(shapes.loop->chunk_rows, all) : all;

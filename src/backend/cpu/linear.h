@@ -17,12 +17,12 @@ namespace snug::cpu {
 struct LinearForm {
   enum class Result { kOutput, kInputGradient, kWeightGradient };
 
-  Result result;
-  DType precision;       // of what is multiplied
-  std::int64_t out, in;  // of the weight
-  bool has_bias;
-  std::int64_t tile_rows;  // 0: the whole sequence
-  bool is_one_row;         // of the sequence, whichever the context names
+  Result result = Result::kOutput;
+  DType precision = DType::kF32;  // of what is multiplied
+  std::int64_t out = 0, in = 0;   // of the weight
+  bool has_bias = false;
+  std::int64_t tile_rows = 0;  // 0: the whole sequence
+  bool is_one_row = false;     // of the sequence, whichever the context names
 };
 LinearForm form_of(const ops::Linear& op, const ops::Shapes& shapes);
 LinearForm form_of(const ops::LinearDx& op, const ops::Shapes& shapes);

@@ -124,7 +124,7 @@ void run_row_by_row(const OpRun& r, const LinearOperands<float>& of) {
   }
 }
 
-// By one product over all rows.
+// Runs one product over all rows.
 template <class X>
 void run_widened(const OpRun& r, const LinearOperands<X>& of) {
   const LinearForm& form = calls_of(r).form;
@@ -145,7 +145,7 @@ void run_widened(const OpRun& r, const LinearOperands<X>& of) {
   run_widened_product(product, r.scratch);
 }
 
-// In 16 bits.
+// Runs an op of 16-bit operands.
 template <class X>
 void run_form(const OpRun& r, const LinearOperands<X>& of) {
   run_widened(r, of);

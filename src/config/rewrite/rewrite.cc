@@ -11,13 +11,13 @@
 namespace snug::config::rewrite {
 namespace {
 
-struct Reading {
+struct ParsedConfig {
   LoadedConfig config;
   bool finishes = true;  // no helper is taken for a mistyped key
 };
 
-Reading read(const SourceFile& source) {
-  Reading reading;
+ParsedConfig read(const SourceFile& source) {
+  ParsedConfig reading;
   python::PythonReader reader(reading.config);
   reader.read(source);
   try {
@@ -119,7 +119,7 @@ void verify(const EditedFile& file, const Rewritten& result, const RequestedChan
     throw InternalError(fmt::format("rewriting {}: {}", file.source.name(), what));
   };
   const EditedFile written(file.source.name(), result.text);
-  const Reading before = read(file.stopped), after = read(written.stopped);
+  const ParsedConfig before = read(file.stopped), after = read(written.stopped);
   for (const Field& field : all_fields()) {
     const auto request = requested.values.find(field.key);
     const bool is_requested = request != requested.values.end();

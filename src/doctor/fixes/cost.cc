@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "config/fields.h"
+#include "config/pretrained.h"
 #include "doctor/fixes/fixes.h"
 #include "doctor/torch/replay.h"
 #include "gpt2/spec.h"
@@ -40,7 +41,7 @@ void keep_before_update(const torch::TorchMemory& memory, torch::TorchPeak& trai
 // init_from = 'gpt2*' decides these, whatever the keys say.
 bool is_forced(const config::Config& config, std::string_view key) {
   constexpr std::string_view kForced[] = {"n_layer", "n_head", "n_embd", "bias", "vocab_size"};
-  return config.init_from.starts_with("gpt2") &&
+  return config::is_pretrained(config.init_from) &&
          std::find(std::begin(kForced), std::end(kForced), key) != std::end(kForced);
 }
 

@@ -18,7 +18,7 @@ class TorchCost final : public fit::CostModel {
   fit::Cost cost(const config::Config& after) const override;
   // nanoGPT's keys, and others that the user set.
   std::vector<config::Change> changes(const config::Config& after) const override;
-  // Where these keys do not make all of the change.
+  // True where these keys alone do not make the change.
   bool needs_edit(const config::Config& after) const override;
   // What keeps the result first, then by kind, then the larger batch.
   fit::Preference preference(const fit::Fix& fix) const override;

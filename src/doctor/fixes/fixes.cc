@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/fields.h"
+#include "config/pretrained.h"
 #include "doctor/fixes/cost.h"
 #include "fit/search.h"
 
@@ -278,7 +279,7 @@ fit::Fixes torch_fixes(const config::LoadedConfig& loaded, const torch::TorchRun
   // A checkpoint's sizes cannot be changed.
   const std::string& start = loaded.values.init_from;
   if (start == "scratch") add_smaller_models(fixes.ranked, q);
-  if (start.starts_with("gpt2")) add_smaller_pretrained(fixes.ranked, q);
+  if (config::is_pretrained(start)) add_smaller_pretrained(fixes.ranked, q);
   if (diagnosis != nullptr) add_asked_for(fixes.ranked, q, *diagnosis);
   fit::rank_fixes(fixes.ranked, model);
   fixes.ranked.push_back(on_processor(q));

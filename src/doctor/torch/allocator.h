@@ -78,7 +78,7 @@ class TorchAllocator {
   void release(BlockId block);
   bool release_oversize(std::int64_t bytes);
   void release_cached(bool small);
-  // Of expandable segments.
+  // These are for expandable segments only.
   std::int64_t expandable_bytes(BlockId block) const;
   BlockId new_address_space(std::int64_t bytes, bool small);
   BlockId find_address_space(std::int64_t bytes, bool small);

@@ -36,7 +36,7 @@ Language language_of(const std::string& lang_option, const char* env_lang);
 // The locale that messages follow: LC_ALL, else LC_MESSAGES, else LANG; null when none is set.
 const char* locale_of_environment();
 
-// By Language.
+// One text per language, indexed by Language.
 using Texts = std::array<const char*, kLanguageCount>;
 
 // Titles, labels and sentences of the report that belong to no enum of the doctor.
@@ -170,7 +170,7 @@ enum class TextId : std::uint8_t {
   kProofLine,  // {phase} {spare} {of} {tolerance}
   kProofResume,
   kSafestIsRecommended,
-  // In Snug.
+  // What Snug would need.
   kSnugFits,
   kSnugFitsWith,
   kSnugDoesNotFit,

@@ -142,7 +142,7 @@ constexpr std::array<MessageRow<PlanTextId>, kPlanTextCount> kPlanTexts = {{
 {PlanTextId::kPageNeeds, {"Needs {0}, {1} may be used: {2}.", "需要 {0}，可用 {1}：{2}。", "必要量は {0}、使えるのは {1}：{2}。", "Braucht {0}, nutzbar sind {1}: {2}."}},
 {PlanTextId::kPageTooMuch, {"{0} too much", "超出 {0}", "{0} 超過", "{0} zu viel"}},
 {PlanTextId::kPageToSpare, {"{0} to spare", "剩余 {0}", "空き {0}", "{0} frei"}},
-{PlanTextId::kPageTightSpare, {"{0}, less than 5%, to spare", "剩余 {0}，不到 5%", "空き {0}（5% 未満）", "{0} frei, weniger als 5 %"}},
+{PlanTextId::kPageBarelySpare, {"{0}, less than 5%, to spare", "剩余 {0}，不到 5%", "空き {0}（5% 未満）", "{0} frei, weniger als 5 %"}},
 {PlanTextId::kPageFits, {"fits", "放得下", "収まる", "passt"}},
 {PlanTextId::kPageBarely, {"barely", "勉强", "ぎりぎり", "knapp"}},
 {PlanTextId::kPageDoesNotFit, {"does not fit", "放不下", "収まらない", "passt nicht"}},

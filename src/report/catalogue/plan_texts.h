@@ -156,7 +156,7 @@ enum class PlanTextId : std::uint8_t {
   kPageNeeds,
   kPageTooMuch,
   kPageToSpare,
-  kPageTightSpare,
+  kPageBarelySpare,
   kPageFits,
   kPageBarely,
   kPageDoesNotFit,

@@ -5,12 +5,12 @@
 namespace snug::report {
 namespace {
 
-struct Word {
+struct PageText {
   const char* name;
   PlanTextId text;
 };
 
-constexpr Word kWords[] = {
+constexpr PageText kWords[] = {
     {"fits", PlanTextId::kFits},
     {"barely", PlanTextId::kBarelyFits},
     {"no", PlanTextId::kDoesNotFit},
@@ -19,7 +19,7 @@ constexpr Word kWords[] = {
     {"no_short", PlanTextId::kPageDoesNotFit},
     {"too_much", PlanTextId::kPageTooMuch},
     {"to_spare", PlanTextId::kPageToSpare},
-    {"tight_spare", PlanTextId::kPageTightSpare},
+    {"barely_spare", PlanTextId::kPageBarelySpare},
     {"needs", PlanTextId::kPageNeeds},
     {"with", PlanTextId::kPageWith},
     {"config_as_is", PlanTextId::kPageConfigAsIs},
@@ -54,7 +54,7 @@ constexpr Word kWords[] = {
 nlohmann::ordered_json browser_words(Language language) {
   nlohmann::ordered_json words;
   // With their placeholders: the script fills them.
-  for (const Word& word : kWords) {
+  for (const PageText& word : kWords) {
     words[word.name] = texts_of(word.text)[static_cast<std::size_t>(language)];
   }
   words["decimal"] = language == Language::kGerman ? "," : ".";

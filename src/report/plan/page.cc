@@ -70,7 +70,7 @@ std::string plan_page(const PlanPage& page) {
       page_text("without_script", without_script(page)),
       page_markup("shared_style", std::string(shared_page_style())),
       page_markup("style", kStyle),
-      page_markup("data", plan_page_data(page)),
+      page_json("data", plan_page_data(page)),
       page_markup("model", kModelScript),
       page_markup("chart", kChartScript),
       page_markup("marks", kMarksScript),

@@ -43,7 +43,7 @@ std::string_view word_for(fit::Verdict verdict) {
     case fit::Verdict::kFits:
       return "fits";
     case fit::Verdict::kBarelyFits:
-      return "tight";
+      return "barely";
     case fit::Verdict::kDoesNotFit:
       return "no";
   }
@@ -201,18 +201,7 @@ class PageData {
 }  // namespace
 
 std::string plan_page_data(const PlanPage& page) {
-  const std::string text =
-      PageData(page).build().dump(-1, ' ', false, Json::error_handler_t::replace);
-  std::string safe;
-  safe.reserve(text.size());
-  for (const char c : text) {
-    if (c == '<') {
-      safe += "\\u003c";  // neither </script> nor <!-- can come about
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
+  return PageData(page).build().dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace snug::report

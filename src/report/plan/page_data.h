@@ -7,7 +7,7 @@
 
 namespace snug::report {
 
-// The plans as JSON, safe inside a <script> element. The page's script is its only reader;
+// The plans as JSON. The page's script is its only reader;
 // page/model.js lists the members.
 std::string plan_page_data(const PlanPage& page);
 

@@ -211,7 +211,7 @@ TEST(PlanPage, SaysTheVerdictOfEachSetting) {
     return data_of(plan_page(page))["settings"][0]["verdict"].get<std::string>();
   };
   EXPECT_EQ(verdict_at(run->total_bytes() - 1), "no");
-  EXPECT_EQ(verdict_at(run->total_bytes()), "tight");
+  EXPECT_EQ(verdict_at(run->total_bytes()), "barely");
   EXPECT_EQ(verdict_at(2 * run->total_bytes()), "fits");
 }
 

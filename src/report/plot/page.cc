@@ -72,11 +72,7 @@ std::string readout_data(std::span<const RunHistory> runs) {
   for (const RunHistory& run : runs) {
     data.push_back({{"name", run.name}, {"loss", pairs(run.loss)}, {"val", pairs(run.val_loss)}});
   }
-  std::string text = data.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos;) {
-    text.replace(at, 1, "\\u003c");
-  }
-  return text;
+  return data.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -90,7 +86,7 @@ std::string plot_page(std::span<const RunHistory> runs) {
   const PageValue values[] = {
       page_text("title", title),      page_markup("shared_style", std::string(shared_page_style())),
       page_markup("style", kStyle),   page_markup("chart", loss_chart(runs)),
-      page_markup("rows", rows),      page_markup("data", readout_data(runs)),
+      page_markup("rows", rows),      page_json("data", readout_data(runs)),
       page_markup("script", kScript),
   };
   return fill_page(kPage, values);

@@ -25,6 +25,19 @@ PageValue page_markup(std::string_view name, std::string markup) {
   return {name, std::move(markup)};
 }
 
+PageValue page_json(std::string_view name, std::string_view json) {
+  std::string safe;
+  safe.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<') {
+      safe += "\\u003c";
+    } else {
+      safe += c;
+    }
+  }
+  return {name, safe};
+}
+
 std::string fill_page(std::string_view page, std::span<const PageValue> values) {
   std::string filled;
   std::vector<bool> is_used(values.size(), false);

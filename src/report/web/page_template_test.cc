@@ -24,6 +24,11 @@ TEST(PageTemplate, EscapesText) {
             "<a title=\"&quot;&gt;&lt;script&gt;&amp;\">");
 }
 
+TEST(PageTemplate, JsonCannotEndItsScript) {
+  EXPECT_EQ(filled_with("<script>{{j}}</script>", {page_json("j", "[\"</script><!--\"]")}),
+            "<script>[\"\\u003c/script>\\u003c!--\"]</script>");
+}
+
 TEST(PageTemplate, LeavesPlaceholdersOfValuesAlone) {
   EXPECT_EQ(filled_with("{{a}}{{b}}", {page_text("a", "{{b}}"), page_markup("b", "{{a}}")}),
             "{{b}}{{a}}");

@@ -73,13 +73,6 @@ Json words_of(Language language) {
           {"decimal", language == Language::kGerman ? "," : "."}};
 }
 
-// Neither </script> nor <!-- can come about in it.
-std::string safe(const std::string& json) {
-  std::string text;
-  for (const char c : json) text += c == '<' ? std::string("\\u003c") : std::string(1, c);
-  return text;
-}
-
 std::string timeline_data(const SnapshotReport& report) {
   const Examination& found = *report.examination;
   const std::vector<std::size_t> roles = roles_of(found.timeline);
@@ -95,7 +88,7 @@ std::string timeline_data(const SnapshotReport& report) {
       {"peak", found.timeline.peak},
       {"failure", found.failure ? Json(found.snapshot.trace.out_of_memory->event + 1) : Json()},
       {"words", words_of(report.language)}};
-  return safe(data.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return data.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string timeline_section(const SnapshotReport& report) {
@@ -134,7 +127,7 @@ std::string snapshot_page(const SnapshotReport& report) {
       page_markup("facts", sections_html(first)),
       page_markup("timeline", timeline_section(report)),
       page_markup("sections", sections_html(content.blocks)),
-      page_markup("data", timeline_data(report)),
+      page_json("data", timeline_data(report)),
       page_markup("script", kScript),
   };
   return fill_page(kPage, values);

@@ -6,7 +6,7 @@
 //   tensors     [name, dtype, role, bytes, shape]
 //   phases      {name, ops: [name...], loss: [first op, count]}; loss in `train` only
 //   words       texts of the page in the reader's language, by name; roles and phases in order
-//   settings    {name, title, speed, verdict: fits|tight|no, total, outside, phases: [phase...],
+//   settings    {name, title, speed, verdict: fits|barely|no, total, outside, phases: [phase...],
 //                blocks: [tensor, count, first step, last step...]: so many tensors in a row,
 //                scratch: [step, bytes...], fix: {saved, time, effect, arguments}}
 //   recommended the index of a setting, or null; support: whether this build trains there

@@ -10,13 +10,13 @@ function h(tag, attributes, ...children) {
 
 const verdicts = {
   fits: [words.fits, words.fits_short],
-  tight: [words.barely, words.barely_short],
+  barely: [words.barely, words.barely_short],
   no: [words.no, words.no_short],
 };
 const unbroken = (bytes) => formatBytes(bytes).replace(' ', '\u00a0');
 const difference = (setting) => setting.verdict === 'no'
     ? say('too_much', unbroken(setting.total - budget.usable))
-    : say(setting.verdict === 'tight' ? 'tight_spare' : 'to_spare',
+    : say(setting.verdict === 'barely' ? 'barely_spare' : 'to_spare',
           unbroken(budget.usable - setting.total));
 
 // The words of the command, with a fix's arguments instead of what they change.
