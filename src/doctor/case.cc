@@ -80,12 +80,41 @@ std::int64_t card_bytes_of(const DoctorCase& c) {
 
 // The config follows: fixes and --write start from the run that failed.
 void take_run(DoctorCase& c, torch::TorchMemory memory) {
-  c.config.values.compile = memory.run.compiled;
-  if (c.config.values.batch_size != memory.run.batch_size) {
-    c.config.values.batch_size = memory.run.batch_size;
-    c.config.values.eval_batch_size = memory.run.eval_batch_size;
+  const torch::TorchRun& run = memory.run;
+  config::Config& values = c.config.values;
+  values.compile = run.compiled;
+  if (values.batch_size != run.batch_size) {
+    values.batch_size = run.batch_size;
+    values.eval_batch_size = run.eval_batch_size;
   }
+  if (values.block_size != run.block_size) {
+    values.block_size = run.block_size;
+    values.eval_block_size = run.eval_block_size;
+  }
+  values.n_layer = run.n_layer;
+  values.n_head = run.n_head;
+  values.n_embd = run.n_embd;
+  if (c.vocab_size != run.vocab_size) values.vocab_size = c.vocab_size = run.vocab_size;
   c.memory = std::move(memory);
+}
+
+// A run that explains the message stands for the config that nobody gave.
+void assume_run(DoctorCase& c, torch::TorchMemory memory) {
+  config::Config& values = c.config.values;
+  values.device = "cuda";
+  values.dropout = memory.run.dropout;
+  values.bias = memory.run.bias;
+  values.dtype = std::string(name_of(memory.run.compute));
+  if (memory.run.resumed) values.init_from = "resume";
+  take_run(c, std::move(memory));
+  config::Origin origin;  // as if the log had said so: --write then writes them
+  origin.kind = config::Origin::Kind::kFile;
+  origin.file = "log";
+  for (const char* key : {"n_layer", "n_head", "n_embd", "block_size", "batch_size", "dtype",
+                          "dropout", "bias", "init_from"}) {
+    c.config.origins[key] = origin;
+  }
+  config::resolve(c.config);
 }
 
 void model_run(DoctorCase& c, const CaseInputs& inputs) {
@@ -104,10 +133,12 @@ void model_run(DoctorCase& c, const CaseInputs& inputs) {
   take_run(c, torch::torch_memory(run));
 }
 
-void diagnose_failure(DoctorCase& c, const std::vector<diagnosis::Note>& of_settings) {
+void diagnose_failure(DoctorCase& c, const std::vector<diagnosis::Note>& of_settings,
+                      diagnosis::RunSearch search) {
   diagnosis::LogDiagnosis found =
-      diagnosis::diagnose(*c.log, c.memory ? &*c.memory : nullptr, c.card);
+      diagnosis::diagnose(*c.log, c.memory ? &*c.memory : nullptr, c.card, search);
   c.diagnosis = std::move(found.diagnosis);
+  if (!c.memory && found.matched) assume_run(c, std::move(*std::exchange(found.matched, {})));
   if (!c.memory) return;
   auto& notes = c.diagnosis->notes;
   notes.insert(notes.begin(), of_settings.begin(), of_settings.end());
@@ -122,7 +153,9 @@ diagnosis::Diagnosis prediction_of(const DoctorCase& c,
                                    const std::vector<diagnosis::Note>& of_settings) {
   diagnosis::Diagnosis prediction = diagnosis::predict(*c.memory, c.card);
   if (!c.log) return prediction;
-  std::vector<diagnosis::Note> notes{{diagnosis::NoteId::kNoFailureInLog, {}}};
+  std::vector<diagnosis::Note> notes{{says_nothing(*c.log) ? diagnosis::NoteId::kLogUnreadable
+                                                           : diagnosis::NoteId::kNoFailureInLog,
+                                      {}}};
   notes.insert(notes.end(), of_settings.begin(), of_settings.end());
   prediction.notes.insert(prediction.notes.begin(), notes.begin(), notes.end());
   return prediction;
@@ -169,7 +202,12 @@ DoctorCase examine(CaseInputs inputs) {
   const bool has_failed = c.log && !c.log->events.empty();
   if (c.log && !has_failed && !c.memory)
     throw log::LogError(log::LogProblem::kShowsNoFailure, *c.log);
-  if (has_failed) diagnose_failure(c, taken.notes);
+  // A search models whole runs: not where those are cut short.
+  const bool searches = inputs.depth >= CaseDepth::kModel && inputs.max_layers == 0;
+  if (has_failed) {
+    diagnose_failure(c, taken.notes,
+                     searches ? diagnosis::RunSearch::kCommonSizes : diagnosis::RunSearch::kNone);
+  }
   if (!has_failed && c.memory && (c.log || c.card)) c.prediction = prediction_of(c, taken.notes);
   c.card_bytes = card_bytes_of(c);
   if (c.memory) c.need = fixes::torch_need(*c.memory, c.card_bytes);

@@ -57,6 +57,7 @@ bool shows_foreach(const log::LogEvent& event) {
 }  // namespace
 
 void add_advice(const FailureEvidence& evidence, Diagnosis& diagnosis) {
+  if (evidence.event.kind == log::LogEventKind::kVllmCache) return;  // its note says what helps
   if (diagnosis.cause != Cause::kCapacity && diagnosis.cause != Cause::kFragmentation &&
       diagnosis.cause != Cause::kStatesExceedCard && diagnosis.cause != Cause::kCoTenant) {
     return;

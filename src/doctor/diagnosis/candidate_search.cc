@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "doctor/diagnosis/guesses.h"
 #include "doctor/diagnosis/match.h"
+#include "doctor/diagnosis/plausibility.h"
 
 namespace snug::doctor::diagnosis {
 namespace {

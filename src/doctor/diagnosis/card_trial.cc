@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "doctor/diagnosis/match.h"
+#include "doctor/diagnosis/plausibility.h"
 
 namespace snug::doctor::diagnosis {
 namespace {
@@ -71,6 +72,9 @@ torch::TorchOutcome run_as_it_was(const FailureEvidence& evidence, const torch::
   return first;
 }
 
+// A change that leaves less than the model's own error is not known to help.
+std::int64_t with_margin(std::int64_t bytes) { return bytes - bytes / 200; }
+
 std::int64_t max_split_bytes_of(std::string_view conf) {
   constexpr std::string_view kKey = "max_split_size_mb:";
   const std::size_t at = conf.find(kKey);
@@ -114,10 +118,11 @@ std::optional<CardTrial> try_on_card(const FailureEvidence& evidence,
                                 replay.memory().tensors[static_cast<std::size_t>(outcome.failed)]);
   }
   trial.alone_bytes = trial.given_bytes + account.others.value_or(0);
-  settings.limit_bytes = trial.alone_bytes;
+  settings.limit_bytes = with_margin(trial.alone_bytes);
   trial.survives_alone = replay.on_card(settings).survives();
   trial.is_expandable_tried = !settings.expandable_segments;
-  trial.survives_expandable = trial.is_expandable_tried && replay.survives(trial.given_bytes, true);
+  trial.survives_expandable =
+      trial.is_expandable_tried && replay.survives(with_margin(trial.given_bytes), true);
   trial.needed_bytes = replay.smallest_card().bytes;
   if (trial.survives_expandable) {
     trial.needed_expandable_bytes = replay.smallest_card(true).bytes;

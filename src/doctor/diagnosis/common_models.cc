@@ -85,10 +85,23 @@ constexpr CommonModel kModels[] = {
     {"BERT",           30522,  768,  3072, 0.2, true},
     {"BERT Chinese",   21128,  768,  3072, 0.2, true},
 };
+
+// Layers, heads, width, prior: nanoGPT's and GPT-2's own, then what people make of them.
+constexpr CommonGpt kGpts[] = {
+    {12, 12,  768, 1.0},  {24, 16, 1024, 0.6},  {36, 20, 1280, 0.5}, {48, 25, 1600, 0.5},
+    { 6,  6,  384, 0.4},  { 4,  4,  128, 0.05}, { 4,  4,  256, 0.05}, { 8,  8,  512, 0.1},
+    {12,  8,  512, 0.08}, {12, 12,  576, 0.1},  {12, 12,  600, 0.02}, {12, 10,  640, 0.08},
+    {16, 10,  640, 0.08}, {10, 10,  640, 0.04}, {12, 11,  704, 0.04}, { 6, 12,  768, 0.05},
+    { 8, 12,  768, 0.05}, {16, 12,  768, 0.06}, {24, 12,  768, 0.06}, {32, 12,  768, 0.06},
+    {12, 14,  896, 0.04}, {12, 16, 1024, 0.06}, {16, 16, 1024, 0.08}, {20, 16, 1024, 0.04},
+    {24, 20, 1280, 0.04}, {24, 25, 1600, 0.03}, {32, 25, 1600, 0.03}, {24, 16, 2048, 0.06},
+    {24, 32, 2048, 0.06}, {32, 32, 2048, 0.02}, {32, 20, 2560, 0.04}, {32, 32, 4096, 0.03},
+};
 // clang-format on
 
 }  // namespace
 
+std::span<const CommonGpt> common_gpts() { return kGpts; }
 std::span<const CommonSize> common_vocabularies() { return kVocabularies; }
 std::span<const CommonSize> common_head_counts() { return kHeadCounts; }
 std::span<const CommonSize> common_hidden_widths() { return kHiddenWidths; }

@@ -34,6 +34,13 @@ struct CommonModel {
   bool is_old = false;
 };
 
+// A GPT as nanoGPT's keys describe it.
+struct CommonGpt {
+  std::int64_t layers, heads, width;
+  double prior;
+};
+
+std::span<const CommonGpt> common_gpts();
 std::span<const CommonSize> common_vocabularies();
 std::span<const CommonSize> common_head_counts();
 std::span<const CommonSize> common_hidden_widths();

@@ -1,7 +1,5 @@
 #include "doctor/diagnosis/diagnosis.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "base/bytes.h"
@@ -9,9 +7,11 @@
 #include "doctor/diagnosis/candidate_search.h"
 #include "doctor/diagnosis/cause.h"
 #include "doctor/diagnosis/evidence.h"
+#include "doctor/diagnosis/log_alone.h"
 #include "doctor/diagnosis/log_notes.h"
 #include "doctor/diagnosis/match.h"
 #include "doctor/diagnosis/model_notes.h"
+#include "doctor/diagnosis/run_notes.h"
 
 namespace snug::doctor::diagnosis {
 namespace {
@@ -94,25 +94,6 @@ void fill_account(const CardAccount& account, Diagnosis& result) {
   result.alone_on_card = account.alone;
 }
 
-// The settings in words that need no translation: keys of train.py and model.py, options of the
-// doctor.
-Note matched_note(const torch::TorchRun& run, const torch::TorchRun& given) {
-  const auto truth = [](bool value) { return value ? "True" : "False"; };
-  std::vector<std::string> settings;
-  if (run.compiled != given.compiled) {
-    settings.push_back(fmt::format("compile = {}", truth(run.compiled)));
-  }
-  if (run.batch_size != given.batch_size) {
-    settings.push_back(fmt::format("batch_size = {}", run.batch_size));
-  }
-  if (run.flash != given.flash) settings.push_back(fmt::format("flash = {}", truth(run.flash)));
-  if (run.version != given.version) {
-    const bool is_older = run.version == torch::TorchVersion::kOlder;
-    settings.push_back(fmt::format("--torch={}", is_older ? "older" : "current"));
-  }
-  return {NoteId::kMatchedRun, {fmt::format("{}", fmt::join(settings, ", "))}};
-}
-
 Note llm_c_note(const torch::TorchMemory* memory) {
   if (memory == nullptr) return {NoteId::kLlmCNoSizes, {format_bytes(kLlmCStatesBytes), ""}};
   return {NoteId::kLlmCNoSizes,
@@ -140,6 +121,33 @@ void add_trial_notes(const Diagnosis& diagnosis, const torch::TorchMemory& memor
   }
 }
 
+// Without a config: the runs that explain the message say what it was and why. False: none does, or
+// the program is another.
+bool explain_log_alone(const FailureEvidence& evidence, FoundCandidates& found, Diagnosis& result,
+                       CauseVerdict& verdict) {
+  constexpr std::size_t kMaxCandidates = 8;
+  constexpr double kGuess = 0.1;  // of what the number alone can be
+  const bool has_shape =
+      !found.candidates.empty() && found.candidates[0].evidence == Evidence::kShapeInLog;
+  if (has_shape || !shows_nanogpt(evidence.event)) return false;
+  std::vector<ExplainingRun> runs = explaining_runs(evidence);
+  if (runs.empty()) return false;
+  LogAloneVerdict judged = judge_log_alone(evidence, runs);
+  verdict = judged.verdict;
+  std::vector<Candidate> candidates = candidates_of(runs, evidence);
+  for (Candidate& guess : found.candidates) {
+    guess.confidence *= kGuess;
+    if (!guess.shape.empty()) candidates.push_back(std::move(guess));
+  }
+  if (candidates.size() > kMaxCandidates) candidates.resize(kMaxCandidates);
+  found.candidates = std::move(candidates);
+  found.alike_count = runs[judged.run].alike_count;
+  if (!judged.is_assumable) return true;
+  result.trial = std::move(judged.trial);
+  found.matched = std::move(runs[judged.run].memory);
+  return true;
+}
+
 // On what the conclusions rest.
 void add_conclusion_notes(const FailureEvidence& evidence, const FoundCandidates& found,
                           const torch::TorchMemory* given, Diagnosis& result) {
@@ -154,7 +162,9 @@ void add_conclusion_notes(const FailureEvidence& evidence, const FoundCandidates
   if (found.alike_count > 1 && !candidates.empty() && candidates[0].confidence < 0.6) {
     notes.push_back({NoteId::kAmbiguous, {std::to_string(found.alike_count)}});
   }
-  if (found.matched) notes.push_back(matched_note(found.matched->run, given->run));
+  if (!found.matched) return;
+  notes.push_back(given == nullptr ? assumed_note(found.matched->run)
+                                   : matched_note(found.matched->run, given->run));
 }
 
 void add_notes(const FailureEvidence& evidence, const FoundCandidates& found,
@@ -194,17 +204,20 @@ std::string_view name_of(Cause cause) noexcept {
 }
 
 LogDiagnosis diagnose(const log::LogSummary& log, const torch::TorchMemory* given,
-                      const fit::Card* card) {
+                      const fit::Card* card, RunSearch search) {
   const log::LogEvent* const event = decisive_event(log);
   if (event == nullptr) return {given == nullptr ? Diagnosis{} : predict(*given, card), {}};
   const FailureEvidence evidence = evidence_of(log, *event, card);
   FoundCandidates found = find_candidates(evidence, given);
-  const torch::TorchMemory* const memory = found.matched ? &*found.matched : given;
   Diagnosis result;
   result.event = *event;
-  result.candidates = std::move(found.candidates);
   CauseVerdict verdict = verdict_of_kind(*event);
-  if (verdict.cause == Cause::kCapacity) {
+  const bool is_of_card = verdict.cause == Cause::kCapacity;
+  const bool has_verdict = is_of_card && given == nullptr && search == RunSearch::kCommonSizes &&
+                           explain_log_alone(evidence, found, result, verdict);
+  const torch::TorchMemory* const memory = found.matched ? &*found.matched : given;
+  result.candidates = std::move(found.candidates);
+  if (is_of_card && !has_verdict) {
     if (memory != nullptr) result.trial = try_on_card(evidence, *memory);
     if (result.trial) put_first(*result.trial, result.candidates);
     verdict = verdict_of_card(evidence, memory, result.trial ? &*result.trial : nullptr);
@@ -212,7 +225,7 @@ LogDiagnosis diagnose(const log::LogSummary& log, const torch::TorchMemory* give
   result.request_bytes = request_bytes_of(*event, result.candidates);
   result.cause = verdict.cause;
   result.cause_confidence = verdict.confidence;
-  result.phase = phase_of(evidence.moment, result.candidates, memory != nullptr);
+  result.phase = phase_of(evidence.moment, result.candidates, memory != nullptr || has_verdict);
   fill_account(evidence.account, result);
   result.allocator_advice = advice_of(evidence);
   if (memory != nullptr) result.worst_peak_bytes = memory->worst().allocated_bytes;

@@ -61,17 +61,24 @@ struct Diagnosis {
   std::vector<Note> notes;  // what else is to be said, in order
 };
 
+// What is tried where a log of nanoGPT comes without a config.
+enum class RunSearch : std::uint8_t {
+  kNone,
+  kCommonSizes,  // runs of common sizes, until one explains the message: about a second
+};
+
 struct LogDiagnosis {
   Diagnosis diagnosis;
   // The run that goes with the message best, where that is not the one given: another PyTorch,
-  // another attention, compiled or not. All figures of the diagnosis are of it then.
+  // another attention, compiled or not, other sizes; or, without a config, one so likely that it is
+  // assumed. All figures of the diagnosis are of it then.
   std::optional<torch::TorchMemory> matched;
 };
 
 // `memory`: of the run that config and log describe, null without a config. `card` may be null. A
 // log without an event is a prediction where there is a config.
 LogDiagnosis diagnose(const log::LogSummary& log, const torch::TorchMemory* memory,
-                      const fit::Card* card);
+                      const fit::Card* card, RunSearch search = RunSearch::kNone);
 
 // Before anything is run: what will happen on the card, nothing of that where it is null.
 Diagnosis predict(const torch::TorchMemory& memory, const fit::Card* card);

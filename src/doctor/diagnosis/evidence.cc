@@ -24,6 +24,7 @@ int tier_of(const log::LogEvent& event) {
     case log::LogEventKind::kDeviceAssert:
       return 1;
     case log::LogEventKind::kLlmC:
+    case log::LogEventKind::kVllmCache:
     case log::LogEventKind::kDriver:
     case log::LogEventKind::kCublas:
     case log::LogEventKind::kCudnn:

@@ -25,13 +25,6 @@ double agreement(std::int64_t mentioned, std::int64_t size) {
   return mentioned == size ? 8 : 0.2;
 }
 
-double prior_of_batch(std::int64_t batch) {
-  if (std::has_single_bit(static_cast<std::uint64_t>(batch))) return batch <= 64 ? 1 : 0.3;
-  if (batch == 12) return 0.6;  // nanoGPT's
-  if (batch % 2 == 0 && batch <= 64) return 0.3;
-  return batch <= 10 ? 0.25 : 0.05;
-}
-
 class SizeSearch {
  public:
   SizeSearch(const GuessClues& clues, const log::LogAmount& request)
@@ -205,6 +198,13 @@ std::string_view half_dtype(const GuessClues& clues) {
   if (clues.dtype.find("bf") != std::string::npos) return "bfloat16";
   if (clues.dtype.find("16") != std::string::npos) return "float16";
   return clues.is_old ? "float16" : "bfloat16";
+}
+
+double prior_of_batch(std::int64_t batch) {
+  if (std::has_single_bit(static_cast<std::uint64_t>(batch))) return batch <= 64 ? 1 : 0.3;
+  if (batch == 12) return 0.6;  // nanoGPT's
+  if (batch % 2 == 0 && batch <= 64) return 0.3;
+  return batch <= 10 ? 0.25 : 0.05;
 }
 
 bool goes_with(CommonTensor tensor, TensorHint hint) noexcept {

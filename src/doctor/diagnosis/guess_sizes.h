@@ -27,6 +27,9 @@ GuessClues guess_clues(const FailureEvidence& evidence);
 // The name of a half-precision type: the one that the log mentions, else the usual of its time.
 std::string_view half_dtype(const GuessClues& clues);
 
+// How usual a batch is: 1 for a power of two.
+double prior_of_batch(std::int64_t batch);
+
 // The traceback's hint can be about such a tensor.
 bool goes_with(CommonTensor tensor, TensorHint hint) noexcept;
 

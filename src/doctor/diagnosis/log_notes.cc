@@ -41,7 +41,9 @@ void add_process_notes(const log::LogEvent& event, const CardAccount& account,
   }
   const bool nameless = std::any_of(event.processes.begin(), event.processes.end(),
                                     [](const log::LogProcess& p) { return !p.in_use; });
-  if (nameless) notes.push_back({NoteId::kNotAvailablePerProcess, {}});
+  // 2^64 bytes in GiB: what "not known" prints as, for this process too.
+  const bool has_unknown = event.text.find("1717986918") != std::string::npos;
+  if (nameless || has_unknown) notes.push_back({NoteId::kNotAvailablePerProcess, {}});
   if (account.self_pid) {
     notes.push_back({NoteId::kSelfIsProcess, {std::to_string(*account.self_pid)}});
   }
@@ -94,6 +96,9 @@ void add_kind_notes(const log::LogEvent& event, std::vector<Note>& notes) {
       break;
     case log::LogEventKind::kDriver:
       notes.push_back({NoteId::kDriverThreeCauses, {}});
+      break;
+    case log::LogEventKind::kVllmCache:
+      notes.push_back({NoteId::kVllmCache, {}});
       break;
     case log::LogEventKind::kCublas:
       notes.push_back({NoteId::kCublasThreeCauses, {}});

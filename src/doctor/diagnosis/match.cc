@@ -6,7 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "doctor/diagnosis/plausibility.h"
 #include "doctor/diagnosis/run.h"
+#include "doctor/diagnosis/run_hypotheses.h"
 
 namespace snug::doctor::diagnosis {
 namespace {
@@ -134,24 +136,6 @@ std::vector<std::pair<torch::TorchRun, double>> plausible_runs(const torch::Torc
   return runs;
 }
 
-// Batches with which a tensor as wide as the vocabulary has the size of the request, where the
-// given run has no tensor of that size at about what was allocated.
-std::vector<torch::TorchRun> other_batches(const FailureEvidence& evidence,
-                                           const torch::TorchRun& given) {
-  std::vector<torch::TorchRun> runs;
-  constexpr std::int64_t kLargestBatch = 1024;
-  for (const std::int64_t element_bytes : {std::int64_t{4}, std::int64_t{2}}) {
-    const std::int64_t row = given.block_size * given.vocab_size * element_bytes;
-    const std::int64_t batch = evidence.request->high_bytes / row;
-    if (batch < 1 || batch > kLargestBatch || batch == given.batch_size) continue;
-    if (!evidence.request->covers(batch * row)) continue;
-    torch::TorchRun run = given;
-    run.batch_size = run.eval_batch_size = batch;
-    runs.push_back(run);
-  }
-  return runs;
-}
-
 // Rows that are not negligible have one shape and type: only its role is open.
 bool agree_in_shape(const Trial& trial) {
   const auto& tensors = trial.memory->tensors;
@@ -222,6 +206,20 @@ Candidate candidate_of(const torch::TorchMemory& memory, const torch::TorchTenso
   return candidate;
 }
 
+RunMatch match_run(const FailureEvidence& evidence, const torch::TorchMemory& memory) {
+  Trial trial{&memory, 1, {}};
+  find_rows(evidence, trial);
+  RunMatch match;
+  if (trial.rows.empty()) return match;
+  const Row& best = trial.rows.front();
+  match.score = best.score;
+  match.distance = best.distance;
+  match.micro_step = memory.tensors[static_cast<std::size_t>(best.best)].micro_step;
+  match.alike_count = static_cast<int>(trial.rows.size());
+  match.candidates = candidates_of(evidence, trial);
+  return match;
+}
+
 TensorMatch match_tensors(const FailureEvidence& evidence, const torch::TorchMemory& memory) {
   std::optional<torch::TorchMemory> best_memory;
   Trial best{&memory, 1, {}};
@@ -237,11 +235,11 @@ TensorMatch match_tensors(const FailureEvidence& evidence, const torch::TorchMem
     best = std::move(trial);
     best.memory = &*best_memory;
   }
-  constexpr double kFar = 0.05, kOtherBatch = 0.3;
+  constexpr double kFar = 0.05;
   if (best.rows.empty() || best.rows.front().distance > kFar) {
-    for (const torch::TorchRun& run : other_batches(evidence, best.memory->run)) {
-      torch::TorchMemory other = torch::torch_memory(run);
-      Trial trial{&other, kOtherBatch, {}};
+    for (const RunHypothesis& neighbour : neighbours_of(best.memory->run, evidence)) {
+      torch::TorchMemory other = torch::torch_memory(neighbour.run);
+      Trial trial{&other, neighbour.prior, {}};
       find_rows(evidence, trial);
       const bool explains = !trial.rows.empty() && trial.rows.front().distance <= kFar / 2;
       if (!explains || trial.score() <= best.score()) continue;

@@ -21,6 +21,16 @@ struct TensorMatch {
 // PyTorch's version, attention or compilation, each is tried.
 TensorMatch match_tensors(const FailureEvidence& evidence, const torch::TorchMemory& memory);
 
+// How well one run goes with the message.
+struct RunMatch {
+  double score = 0;     // 0 to 1; 0: it has no tensor of that size
+  double distance = 1;  // of what was allocated before the best row, relative
+  int micro_step = 0;   // of the best row
+  int alike_count = 0;
+  std::vector<Candidate> candidates;
+};
+RunMatch match_run(const FailureEvidence& evidence, const torch::TorchMemory& memory);
+
 // A tensor of the modelled run, without a word on how likely it is.
 Candidate candidate_of(const torch::TorchMemory& memory, const torch::TorchTensor& tensor);
 

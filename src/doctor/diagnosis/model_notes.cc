@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "doctor/diagnosis/cause.h"
+#include "doctor/diagnosis/run_notes.h"
 
 namespace snug::doctor::diagnosis {
 namespace {
@@ -73,6 +74,7 @@ void add_model_notes(const log::LogSummary* log, const torch::TorchMemory& memor
     notes.push_back({NoteId::kFirstStepNeedsMore, {format_bytes(step), format_bytes(available)}});
   }
   if (!is_of_capacity(diagnosis)) return;
+  notes.push_back(effective_batch_note(memory.run));
   add_logits_note(memory, diagnosis);
   const bool trains = diagnosis.phase == torch::TorchPhase::kForward ||
                       diagnosis.phase == torch::TorchPhase::kBackward;
@@ -92,6 +94,7 @@ void add_myths(const torch::TorchMemory& memory, Diagnosis& diagnosis) {
   std::vector<Note> myths;
   if (is_evaluation(diagnosis.phase)) {
     myths.push_back({NoteId::kMythEvaluationKeepsGraph, {}});
+    myths.push_back({NoteId::kMythKvCache, {}});
     myths.push_back({NoteId::kMythEvalIters, {}});
   }
   if (run.accumulation_steps > 1) myths.push_back({NoteId::kMythAccumulationSaves, {}});
@@ -114,7 +117,6 @@ void add_myths(const torch::TorchMemory& memory, Diagnosis& diagnosis) {
       myths.push_back(before_and_after(NoteId::kMythCompileOffSaves, without, now));
     }
   }
-  if (is_evaluation(diagnosis.phase)) myths.push_back({NoteId::kMythKvCache, {}});
   if (myths.size() > kMaxMyths) myths.resize(kMaxMyths);
   std::move(myths.begin(), myths.end(), std::back_inserter(diagnosis.notes));
 }

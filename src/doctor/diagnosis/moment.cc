@@ -146,6 +146,40 @@ TensorHint hint_of(const std::vector<log::LogFrame>& frames) {
   return found;
 }
 
+struct PartWord {
+  std::string_view word;
+  torch::TorchPart in_attention, in_mlp;
+};
+// The lines of model.py's two parts of a block.
+constexpr PartWord kPartWords[] = {
+    {"c_attn", torch::TorchPart::kAttentionIn, torch::TorchPart::kNone},
+    {"scaled_dot_product", torch::TorchPart::kAttentionHeads, torch::TorchPart::kNone},
+    {"c_proj", torch::TorchPart::kAttentionOut, torch::TorchPart::kMlpOut},
+    {"c_fc", torch::TorchPart::kNone, torch::TorchPart::kMlpIn},
+    {"gelu", torch::TorchPart::kNone, torch::TorchPart::kGelu},
+};
+
+// The block's part of the outermost line that names one.
+TensorHint block_part_of(const std::vector<log::LogFrame>& frames) {
+  for (const log::LogFrame& frame : frames) {
+    if (frame.source.find("self.attn(") != std::string::npos) return TensorHint::kAttention;
+    if (frame.source.find("self.mlp(") != std::string::npos) return TensorHint::kMlp;
+  }
+  return TensorHint::kNone;
+}
+
+torch::TorchPart part_of(const std::vector<log::LogFrame>& frames) {
+  const TensorHint block = block_part_of(frames);
+  if (block == TensorHint::kNone) return torch::TorchPart::kNone;
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    for (const PartWord& row : kPartWords) {
+      if (frame->source.find(row.word) == std::string::npos) continue;
+      return block == TensorHint::kAttention ? row.in_attention : row.in_mlp;
+    }
+  }
+  return torch::TorchPart::kNone;
+}
+
 // "state["exp_avg_sq"] = torch.zeros_like(" in the innermost frame that has one of the two.
 std::string_view adam_moment_of(const std::vector<log::LogFrame>& frames) {
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
@@ -157,52 +191,6 @@ std::string_view adam_moment_of(const std::vector<log::LogFrame>& frames) {
     }
   }
   return {};
-}
-
-bool speaks_of(const torch::TorchTensor& tensor, std::string_view word) {
-  return tensor.what.find(word) != std::string_view::npos;
-}
-
-bool goes_with(TensorHint hint, const torch::TorchTensor& tensor) {
-  // Every product asks for it, in whatever part of the model.
-  if (tensor.role == torch::TorchRole::kWorkspace) {
-    return hint != TensorHint::kLoss && hint != TensorHint::kEmbedding &&
-           hint != TensorHint::kOptimizer && hint != TensorHint::kWeights;
-  }
-  switch (hint) {
-    case TensorHint::kNone:
-      return true;
-    case TensorHint::kLoss:
-      return tensor.role == torch::TorchRole::kLoss && tensor.what != "logits";
-    case TensorHint::kLogits:
-      return tensor.role == torch::TorchRole::kLoss || speaks_of(tensor, "lm_head") ||
-             (tensor.role == torch::TorchRole::kWeightCopy && tensor.parameter == 0);
-    case TensorHint::kSoftmax:
-      return tensor.role == torch::TorchRole::kLoss || speaks_of(tensor, "attn");
-    case TensorHint::kAttention:
-      return speaks_of(tensor, "attn") || tensor.role == torch::TorchRole::kWeightCopy;
-    case TensorHint::kMlp:
-      return speaks_of(tensor, "mlp") || tensor.role == torch::TorchRole::kWeightCopy;
-    case TensorHint::kEmbedding:
-      return speaks_of(tensor, "embedding");
-    case TensorHint::kOptimizer:
-      return tensor.phase == torch::TorchPhase::kOptimizer;
-    case TensorHint::kWeights:
-      return tensor.phase == torch::TorchPhase::kStart;
-  }
-  return true;
-}
-
-// train.py evaluates before the first iteration and prints a line after each part.
-bool goes_with_progress(const LogMoment& moment, const torch::TorchTensor& tensor) {
-  const bool trains = tensor.phase == torch::TorchPhase::kForward ||
-                      tensor.phase == torch::TorchPhase::kBackward ||
-                      tensor.phase == torch::TorchPhase::kOptimizer;
-  const bool is_late =
-      tensor.phase == torch::TorchPhase::kEvaluateLater || (trains && tensor.iteration > 0);
-  if (moment.has_iterated) return is_late;
-  if (moment.has_evaluated) return trains && !is_late;
-  return !moment.has_start || (!trains && !is_late);
 }
 
 }  // namespace
@@ -224,6 +212,7 @@ LogMoment moment_of(const log::LogFacts& facts, const log::LogEvent& event) {
   moment.is_sampling = samples(event.frames);
   if (!moment.is_sampling) moment.phases = phases_of(event.frames);
   moment.hint = hint_of(event.frames);
+  moment.part = part_of(event.frames);
   if (!moment.is_sampling && moment.phases == 0 && is_of_forward(moment.hint)) {
     moment.phases = bit(torch::TorchPhase::kForward) | kEvaluation;
   }
@@ -238,18 +227,6 @@ LogMoment moment_of(const log::LogFacts& facts, const log::LogEvent& event) {
     moment.phases = bit(torch::TorchPhase::kEvaluateLater);
   }
   return moment;
-}
-
-double plausibility(const LogMoment& moment, const torch::TorchTensor& tensor) {
-  double value = 1;
-  if (!moment.allows(tensor.phase)) value *= 0.002;
-  if (!goes_with(moment.hint, tensor)) value *= 0.05;
-  if (!goes_with_progress(moment, tensor)) value *= 0.1;
-  if (!moment.moment.empty() && tensor.role == torch::TorchRole::kOptimizer &&
-      tensor.what != moment.moment) {
-    value *= 0.05;
-  }
-  return value;
 }
 
 }  // namespace snug::doctor::diagnosis

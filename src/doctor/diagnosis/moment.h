@@ -25,6 +25,8 @@ enum class TensorHint : std::uint8_t {
 struct LogMoment {
   unsigned phases = 0;  // bit per TorchPhase that the traceback allows; 0: it does not tell
   TensorHint hint = TensorHint::kNone;
+  // The line of model.py within that part, where one is named.
+  torch::TorchPart part = torch::TorchPart::kNone;
   std::string_view moment;  // "exp_avg" or "exp_avg_sq": the one of AdamW's that is being made
 
   bool is_sampling = false;  // inside generate(): no phase of train.py
@@ -43,9 +45,5 @@ struct LogMoment {
 };
 
 LogMoment moment_of(const log::LogFacts& facts, const log::LogEvent& event);
-
-// How well a tensor of the modelled run goes with the moment, 0 to 1: a contradiction makes it
-// unlikely, never impossible, since logs are cut and mixed.
-double plausibility(const LogMoment& moment, const torch::TorchTensor& tensor);
 
 }  // namespace snug::doctor::diagnosis

@@ -38,6 +38,8 @@ enum class NoteId : std::uint8_t {
   kIdleContexts,           // {count}: processes that hold a bare context only
   kTwoRanksOneCard,        // ranks may share one card: CUDA_VISIBLE_DEVICES
   kSampling,               // generate() computes the whole context for each token, at batch 1
+  kVllmCache,              // vLLM: weights leave no room for its cache within its share
+  kLogUnreadable,          // nothing in the log is about a run: the answer is the config's
   kNoFailureInLog,         // the log shows a run and no failure: the answer is the config's
   kLimitSet,               // {limit}: a memory fraction or MIG slice is set
   // What the model shows.
@@ -59,6 +61,8 @@ enum class NoteId : std::uint8_t {
   kSurvivesAlone,           // {what it needs} {what the card has alone}
   kSurvivesExpandable,      // {needed with them} {what it had} {needed without}
   kConfigDoesNotExplain,    // {the log's} {the config's}
+  kAssumedRun,              // {settings}: no config; these explain the message
+  kEffectiveBatch,          // {batch_size} {micro-steps of all processes} {their product}
   // What usually helps, where there is no config to try it on.
   kAdviceBatch,          // {key of the batch} {key of the accumulation}
   kAdviceCheckpointing,  // {how it is switched on}

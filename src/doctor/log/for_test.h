@@ -39,6 +39,7 @@ inline std::string_view name_of(LogEventKind kind) noexcept {
       "nccl out of memory",
       "tensorflow out of memory",
       "llm.c out of memory",
+      "vllm cache",
       "unspecified out of memory",
       "host allocator",
       "killed by the kernel",

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "doctor/log/markup.h"
+
 namespace snug::doctor::log {
 namespace {
 
@@ -76,6 +78,7 @@ bool LineSource::refill() {
     byte_count_ += got;
   }
   const std::string_view held(buffer_.get(), end_);
+  has_markup_ = contains(held, '&') || contains(held, '<');
   has_controls_ = contains(held, '\r') || contains(held, kEscape) || contains(held, '\0');
   return got > 0;
 }
@@ -125,6 +128,7 @@ bool LineSource::next(RawLine& line) {
   std::string_view raw;
   if (!take_raw(raw)) return false;
   if (line_count_ == 1) raw = without_byte_order_mark(raw);
+  if (has_markup_ && has_markup(raw)) raw = plain_ = without_markup(raw);
   if (has_controls_) raw = without_controls(raw);
   line = {raw, line_count_, piece_continues_};
   return true;

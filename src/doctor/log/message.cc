@@ -59,6 +59,7 @@ bool has_amounts(LogEventKind kind) {
     case LogEventKind::kDeviceAssert:
     case LogEventKind::kOtherError:
     case LogEventKind::kLlmC:
+    case LogEventKind::kVllmCache:
     case LogEventKind::kCublas:
     case LogEventKind::kCudnn:
       return false;

@@ -47,6 +47,7 @@ constexpr LogPhrase kPhrases[] = {
     {"resourceexhausted:outofmemory", kStrong, Kind::kTensorFlow},
     {"outofmemorywhiletryingtoallocate", kStrong, Kind::kTensorFlow},
     {"[cudaerror]atfile", kStrong, Kind::kLlmC, kOutOfMemoryFollows},
+    {"noavailablememoryforthecacheblocks", kStrong, Kind::kVllmCache},
     // The host.
     {"defaultcpuallocator", kStrong, Kind::kHostAllocator},
     {"notenoughmemory:youtriedtoallocate", kStrong, Kind::kHostAllocator},

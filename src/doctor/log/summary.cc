@@ -26,6 +26,7 @@ bool is_rounded(const LogEvent& event) {
     case LogEventKind::kHipOutOfMemory:
     case LogEventKind::kXpuOutOfMemory:
     case LogEventKind::kVendorOutOfMemory:
+    case LogEventKind::kVllmCache:
       return event.wording != LogWording::kMallocAsync;
     case LogEventKind::kAllocatorWarning:
       return true;

@@ -46,6 +46,7 @@ enum class LogEventKind : std::uint8_t {
   kNccl,                    // NCCL's own allocations
   kTensorFlow,              // TensorFlow, XLA, JAX
   kLlmC,                    // llm.c: file and line, no amounts
+  kVllmCache,               // vLLM: no room for its cache of keys and values
   kUnspecifiedOutOfMemory,  // "out of memory" without saying whose
   // The host's memory.
   kHostAllocator,   // DefaultCPUAllocator, numpy, MemoryError, bad_alloc

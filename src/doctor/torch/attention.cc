@@ -18,6 +18,7 @@ TorchAttention torch_attention(const TorchRun& run, bool needs_gradient) {
 
 TorchRef attention(TorchOps& ops, const TorchRef& qkv, TorchAttentionSaved* saved,
                    std::vector<TorchRef>& locals) {
+  const TorchPartScope part(ops.tape(), TorchPart::kAttentionHeads);
   switch (torch_attention(ops.run(), ops.pass().trains)) {
     case TorchAttention::kFlash:
       return flash_attention(ops, qkv, saved);
@@ -32,6 +33,7 @@ TorchRef attention(TorchOps& ops, const TorchRef& qkv, TorchAttentionSaved* save
 }
 
 TorchRef attention_backward(TorchOps& ops, TorchRef gradient, TorchAttentionSaved saved) {
+  const TorchPartScope part(ops.tape(), TorchPart::kAttentionHeads);
   switch (torch_attention(ops.run(), true)) {
     case TorchAttention::kFlash:
       return flash_attention_backward(ops, std::move(gradient), std::move(saved));

@@ -21,6 +21,7 @@ TorchRef TorchCompiledGpt::gradient(std::string_view what, std::int64_t width, T
 
 TorchRef TorchCompiledGpt::product(const TorchLinearLabels& labels, std::int32_t weight) {
   const TorchPass& pass = ops_.pass();
+  const TorchPartScope part(ops_.tape(), labels.part);
   TorchRef result = ops_.tape().allocate(
       {labels.output, "empty_strided_cuda", labels.output_role},
       {pass.batch, pass.block, ops_.parameters().shape(weight)[0]}, ops_.compute());
@@ -45,6 +46,7 @@ TorchCompiledGpt::Norm TorchCompiledGpt::norm(std::string_view normalised,
 
 // The fused kernels are called as they are; products and softmax are fused into four tensors.
 TorchRef TorchCompiledGpt::attend(Layer& saved) {
+  const TorchPartScope part(ops_.tape(), TorchPart::kAttentionHeads);
   const TorchAttention kernel = torch_attention(ops_.run(), ops_.pass().trains);
   if (kernel == TorchAttention::kFlash || kernel == TorchAttention::kEfficient) {
     std::vector<TorchRef> locals;
@@ -64,6 +66,7 @@ TorchRef TorchCompiledGpt::attend(Layer& saved) {
 // batch of one does not have, or with dropout than its mask: 4 T C against B T C bytes.
 TorchRef TorchCompiledGpt::embed(const TorchRef& tokens, Graph& graph) {
   const TorchPass& pass = ops_.pass();
+  const TorchPartScope part(ops_.tape(), TorchPart::kEmbedding);
   const TorchRole role = TorchRole::kActivation;
   const bool keeps_parts = pass.batch > (ops_.run().dropout > 0 ? 4 : 1);
   graph.tokens = tokens;
@@ -105,7 +108,10 @@ TorchRef TorchCompiledGpt::run_layer(std::int64_t layer, TorchRef branch, Layer&
   saved.mlp_in = operand(parameters.weight_of(layer, TorchModule::kMlpIn));
   saved.hidden = product(kMlpInLabels, parameters.weight_of(layer, TorchModule::kMlpIn));
   saved.mlp_out = operand(parameters.weight_of(layer, TorchModule::kMlpOut));
-  saved.activated = activation("mlp.gelu output", 4 * width, ops_.compute());
+  {
+    const TorchPartScope part(ops_.tape(), TorchPart::kGelu);
+    saved.activated = activation("mlp.gelu output", 4 * width, ops_.compute());
+  }
   branch = product(kMlpOutLabels, parameters.weight_of(layer, TorchModule::kMlpOut));
   saved.mlp_dropout = dropout_mask();
   return branch;

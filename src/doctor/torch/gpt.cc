@@ -8,6 +8,7 @@ TorchRef TorchGpt::embed(const TorchRef& tokens, TorchGraph* graph, std::vector<
   const TorchPass& pass = ops_.pass();
   const std::int64_t width = ops_.run().n_embd;
   TorchTape& tape = ops_.tape();
+  const TorchPartScope part(tape, TorchPart::kEmbedding);
   TorchRef positions = tape.allocate({"positions", "arange", TorchRole::kActivation}, {pass.block},
                                      TorchDType::kI64);
   locals.push_back(positions);
@@ -38,6 +39,7 @@ TorchRef TorchGpt::attention_branch(std::int64_t layer, const TorchRef& input,
   TorchRef projected =
       ops_.linear(kAttentionOutLabels, parameters.weight_of(layer, TorchModule::kAttentionOut),
                   bias, mixed, saved == nullptr ? nullptr : &saved->c_proj);
+  const TorchPartScope part(ops_.tape(), TorchPart::kAttentionOut);
   TorchRef output = ops_.dropout("attn output, dropped out", std::move(projected),
                                  saved == nullptr ? nullptr : &saved->attention_dropout);
   return output;
@@ -53,7 +55,10 @@ TorchRef TorchGpt::mlp_branch(std::int64_t layer, const TorchRef& input, TorchBl
   TorchRef hidden = ops_.linear(kMlpInLabels, parameters.weight_of(layer, TorchModule::kMlpIn),
                                 bias, input, saved == nullptr ? nullptr : &saved->c_fc);
   if (saved != nullptr) saved->gelu_input = hidden;
-  hidden = ops_.activation("mlp.gelu output", "gelu", 4 * ops_.run().n_embd, ops_.compute());
+  {
+    const TorchPartScope part(ops_.tape(), TorchPart::kGelu);
+    hidden = ops_.activation("mlp.gelu output", "gelu", 4 * ops_.run().n_embd, ops_.compute());
+  }
   if (stops_early && ops_.run().dropout == 0) {
     if (bias) ops_.parameters().operand(out + 1);
     saved->mlp_c_proj = {hidden, ops_.parameters().operand(out), false};
@@ -72,6 +77,7 @@ TorchRef TorchGpt::block(std::int64_t layer, const TorchRef& stream, TorchBlockS
   const std::int64_t width = ops_.run().n_embd;
   const bool recomputes = saved != nullptr && saved->recompute_from;
   TorchRef branch;
+  const TorchPartScope attention_part(ops_.tape(), TorchPart::kAttention);
   {
     const TorchRef normed =
         ops_.layer_norm("ln_1 output", stream, saved == nullptr ? nullptr : &saved->ln_1);
@@ -79,6 +85,7 @@ TorchRef TorchGpt::block(std::int64_t layer, const TorchRef& stream, TorchBlockS
   }
   TorchRef middle = ops_.activation("residual stream after attn", "add", width, TorchDType::kF32);
   branch.reset();
+  const TorchPartScope mlp_part(ops_.tape(), TorchPart::kMlp);
   {
     const TorchRef normed =
         ops_.layer_norm("ln_2 output", middle, saved == nullptr ? nullptr : &saved->ln_2);
@@ -107,6 +114,7 @@ TorchRef TorchGpt::log_softmax(const TorchRef& logits) {
 
 TorchRef TorchGpt::loss(const TorchRef& logits, const TorchRef& targets, TorchGraph* graph) {
   TorchTape& tape = ops_.tape();
+  const TorchPartScope part(tape, TorchPart::kLoss);
   TorchRef log_probabilities = log_softmax(logits);
   TorchRef full;
   if (log_probabilities->dtype != TorchDType::kF32) {

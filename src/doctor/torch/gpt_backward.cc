@@ -22,6 +22,7 @@ std::int64_t sort_scratch_bytes(std::int64_t count, std::int64_t rows) {
 
 TorchRef TorchGpt::loss_backward(TorchRef gradient, TorchGraph& graph) {
   const TorchRun& run = ops_.run();
+  const TorchPartScope part(ops_.tape(), TorchPart::kLoss);
   const Shape shape = graph.log_probabilities->shape;
   const auto wide = [&](std::string_view what, std::string_view op, TorchDType dtype) {
     return ops_.tape().allocate({what, op, TorchRole::kLoss}, shape, dtype);
@@ -51,6 +52,7 @@ void TorchGpt::recompute(std::int64_t layer, TorchBlockSaved& saved) {
 }
 
 void TorchGpt::mlp_backward(std::int64_t layer, TorchRef& stream_gradient, TorchBlockSaved& saved) {
+  const TorchPartScope part(ops_.tape(), TorchPart::kMlp);
   const TorchParameters& parameters = ops_.parameters();
   const bool bias = ops_.run().bias;
   TorchRef gradient =
@@ -70,6 +72,7 @@ void TorchGpt::mlp_backward(std::int64_t layer, TorchRef& stream_gradient, Torch
 
 void TorchGpt::attention_branch_backward(std::int64_t layer, TorchRef& stream_gradient,
                                          TorchBlockSaved& saved) {
+  const TorchPartScope part(ops_.tape(), TorchPart::kAttention);
   const TorchParameters& parameters = ops_.parameters();
   const bool bias = ops_.run().bias;
   TorchRef gradient =
@@ -143,6 +146,7 @@ void TorchGpt::scratch(std::int64_t bytes) {
 void TorchGpt::embedding_backward(TorchRef stream_gradient, TorchRef head_gradient,
                                   TorchGraph graph) {
   const TorchPass& pass = ops_.pass();
+  const TorchPartScope part(ops_.tape(), TorchPart::kEmbedding);
   TorchParameters& parameters = ops_.parameters();
   stream_gradient =
       ops_.dropout_backward(std::move(stream_gradient), std::move(graph.embedding_dropout));

@@ -66,6 +66,10 @@ void fill_standing(const model::ModelSpec& model, TorchMemory& memory) {
 
 void fill_saved(TorchMemory& memory) {
   for (const TorchTensor& tensor : memory.tensors) {
+    if (tensor.role == TorchRole::kCommunication) {
+      if (tensor.saved) memory.bucket_bytes += tensor.bytes;
+      continue;
+    }
     if (!tensor.saved || tensor.iteration != 1 || tensor.micro_step != 0) continue;
     if (tensor.role == TorchRole::kWeightCopy) {
       memory.half_copies_bytes += tensor.bytes;

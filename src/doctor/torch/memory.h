@@ -37,6 +37,7 @@ struct TorchMemory {
   std::int64_t gradient_bytes = 0;
   std::int64_t optimizer_bytes = 0;
   // At the end of a forward pass, unrounded.
+  std::int64_t bucket_bytes = 0;       // DDP's buckets of gradients
   std::int64_t half_copies_bytes = 0;  // autocast's copies of weights
   std::int64_t saved_bytes = 0;        // everything else that the pass made and that is still there
   std::int64_t loss_bytes = 0;         // of saved_bytes: tensors as wide as the vocabulary

@@ -23,14 +23,17 @@ class TorchModel {
 
 // Names of the tensors around each linear op, shared by forward and backward.
 constexpr TorchLinearLabels kAttentionInLabels{"attn.c_attn input, cast", "attn.c_attn output",
-                                               "gradient of attn.c_attn input"};
+                                               "gradient of attn.c_attn input",
+                                               TorchPart::kAttentionIn};
 constexpr TorchLinearLabels kAttentionOutLabels{"attn.c_proj input, cast", "attn.c_proj output",
-                                                "gradient of attn.c_proj input"};
+                                                "gradient of attn.c_proj input",
+                                                TorchPart::kAttentionOut};
 constexpr TorchLinearLabels kMlpInLabels{"mlp.c_fc input, cast", "mlp.c_fc output (GELU input)",
-                                         "gradient of mlp.c_fc input"};
+                                         "gradient of mlp.c_fc input", TorchPart::kMlpIn};
 constexpr TorchLinearLabels kMlpOutLabels{"mlp.c_proj input, cast", "mlp.c_proj output",
-                                          "gradient of mlp.c_proj input"};
+                                          "gradient of mlp.c_proj input", TorchPart::kMlpOut};
 constexpr TorchLinearLabels kHeadLabels{"lm_head input, cast", "logits",
-                                        "gradient of lm_head input", TorchRole::kLoss};
+                                        "gradient of lm_head input", TorchPart::kHead,
+                                        TorchRole::kLoss};
 
 }  // namespace snug::doctor::torch

@@ -154,6 +154,7 @@ TorchRef TorchOps::layer_norm_backward(std::int32_t weight, TorchRef gradient,
 
 TorchRef TorchOps::linear(const TorchLinearLabels& labels, std::int32_t weight, bool has_bias,
                           const TorchRef& input, TorchLinearSaved* saved) {
+  const TorchPartScope scope(tape_, labels.part);
   if (has_bias) parameters_.operand(weight + 1);
   TorchRef weight_operand = parameters_.operand(weight);
   TorchRef operand = to_compute(input, labels.input);
@@ -202,6 +203,7 @@ TorchRef TorchOps::bias_sum(std::int32_t bias) {
 TorchRef TorchOps::linear_backward(const TorchLinearLabels& labels, std::int32_t weight,
                                    bool has_bias, TorchRef gradient, TorchLinearSaved saved,
                                    TorchRef* weight_gradient) {
+  const TorchPartScope scope(tape_, labels.part);
   TorchRef of_weight, of_bias;
   if (!has_bias) of_weight = weight_product(weight);
   TorchRef of_input = temporary(labels.input_gradient, "mm", saved.input->shape, compute());

@@ -23,6 +23,7 @@ struct TorchPass {
 // How one linear op's tensors are called.
 struct TorchLinearLabels {
   std::string_view input, output, input_gradient;
+  TorchPart part;
   TorchRole output_role = TorchRole::kActivation;
 };
 

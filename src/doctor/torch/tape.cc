@@ -42,6 +42,21 @@ std::string_view name_of(TorchPhase phase) noexcept {
   return kNames[static_cast<int>(phase)];
 }
 
+TorchPart whole_of(TorchPart part) noexcept {
+  switch (part) {
+    case TorchPart::kAttentionIn:
+    case TorchPart::kAttentionHeads:
+    case TorchPart::kAttentionOut:
+      return TorchPart::kAttention;
+    case TorchPart::kMlpIn:
+    case TorchPart::kGelu:
+    case TorchPart::kMlpOut:
+      return TorchPart::kMlp;
+    default:
+      return part;
+  }
+}
+
 std::string_view name_of(TorchRole role) noexcept {
   constexpr std::string_view kNames[] = {
       "parameter",  "buffer", "gradient",  "optimizer state", "weight copy",   "input",
@@ -82,6 +97,7 @@ void TorchTape::begin(TorchPhase phase, int iteration, int micro_step) {
   section.peak_reserved_bytes = allocator_.reserved_bytes();
   sections_.push_back(section);
   layer_ = -1;
+  part_ = TorchPart::kNone;
 }
 
 void TorchTape::end() {
@@ -108,6 +124,7 @@ TorchRef TorchTape::allocate(const TorchLabel& label, const Shape& shape, TorchD
   tensor.dtype = dtype;
   tensor.bytes = checked_mul(shape.element_count(), size_of(dtype));
   tensor.role = label.role;
+  tensor.part = part_;
   tensor.op = label.op;
   tensor.phase = section.phase;
   tensor.iteration = section.iteration;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/dtype.h"
@@ -49,6 +50,24 @@ enum class TorchRole : std::uint8_t {
 
 std::string_view name_of(TorchRole role) noexcept;
 
+// The line of model.py that allocates a tensor, forward or backward. What a traceback names.
+enum class TorchPart : std::uint8_t {
+  kNone,
+  kEmbedding,
+  kAttention,  // of a block: its norm, its dropout, the sum with the stream
+  kAttentionIn,
+  kAttentionHeads,  // between the two projections
+  kAttentionOut,
+  kMlp,  // likewise
+  kMlpIn,
+  kGelu,
+  kMlpOut,
+  kHead,  // lm_head
+  kLoss,  // cross_entropy
+};
+// The part of a block that a finer one belongs to, else the part itself.
+TorchPart whole_of(TorchPart part) noexcept;
+
 struct TorchTensor {
   std::string_view what;        // a literal
   std::int32_t layer = -1;      // -1: not of a block
@@ -57,6 +76,7 @@ struct TorchTensor {
   TorchDType dtype = TorchDType::kF32;
   std::int64_t bytes = 0;  // unrounded
   TorchRole role = TorchRole::kTemporary;
+  TorchPart part = TorchPart::kNone;
   std::string_view op;  // PyTorch's name of the operator that allocates it
   bool saved = false;   // still there at the end of the forward pass that made it
 
@@ -128,6 +148,8 @@ class TorchTape {
 
   void begin(TorchPhase phase, int iteration = 0, int micro_step = 0);
   void set_layer(std::int64_t layer) { layer_ = static_cast<std::int32_t>(layer); }
+  // Returns the part until then.
+  TorchPart set_part(TorchPart part) { return std::exchange(part_, part); }
   // Marks what was allocated since the current section began and still lives as saved.
   void mark_saved();
   void end();
@@ -152,6 +174,20 @@ class TorchTape {
   TorchAllocator allocator_;
   std::int64_t requested_bytes_ = 0;
   std::int32_t layer_ = -1;
+  TorchPart part_ = TorchPart::kNone;
+};
+
+// What is allocated in its lifetime is of one part.
+class TorchPartScope {
+ public:
+  TorchPartScope(TorchTape& tape, TorchPart part) : tape_(tape), before_(tape.set_part(part)) {}
+  ~TorchPartScope() { tape_.set_part(before_); }
+  TorchPartScope(const TorchPartScope&) = delete;
+  TorchPartScope& operator=(const TorchPartScope&) = delete;
+
+ private:
+  TorchTape& tape_;
+  TorchPart before_;
 };
 
 }  // namespace snug::doctor::torch

@@ -84,6 +84,8 @@ enum class TextId : std::uint8_t {
   kPartWeights,
   kPartGradients,
   kPartOptimizer,
+  kPartBuckets,
+  kPartResume,
   kPartHalfCopies,
   kPartActivations,
   kPartLossHead,

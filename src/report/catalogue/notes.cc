@@ -141,6 +141,16 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "这是在采样，不是训练。nanoGPT 的 generate() 没有 KV 缓存：每生成一个 token 都要重新计算整个上下文；批次为 1，因为 sample.py 逐个生成 num_samples 个样本。所需的只是权重和一次前向计算。",
  "これは学習ではなくサンプリングです。nanoGPT の generate() には KV キャッシュがなく、トークンを 1 つ生成するたびに文脈全体を計算し直します。sample.py は num_samples 個を 1 つずつ生成するため、バッチは 1 です。必要なのは重みと 1 回の順伝播だけです。",
  "Das war Sampling, kein Training. generate() von nanoGPT hat keinen KV-Cache: Jedes neue Token berechnet den ganzen Kontext neu, mit Batch 1, denn sample.py zieht die num_samples nacheinander. Gebraucht werden die Gewichte und ein Vorwärtsdurchgang."}},
+{doctor::diagnosis::NoteId::kVllmCache, {
+ "This is vLLM: the weights leave no room for its cache of keys and values within the share of the card that it may use. Raise gpu_memory_utilization, lower max_model_len or max_num_seqs, end other processes on the card, or take a smaller or quantised model. A smaller batch in training has nothing to do with it.",
+ "这是 vLLM 的报错：在它可用的显存份额内，放下权重后已没有空间给 KV 缓存。可以调高 gpu_memory_utilization，调低 max_model_len 或 max_num_seqs，结束显卡上的其他进程，或换用更小的或量化的模型。这与训练的批次大小无关。",
+ "これは vLLM のエラーです。使用を許された範囲では、重みを置くと KV キャッシュの場所が残りません。gpu_memory_utilization を上げる、max_model_len か max_num_seqs を下げる、GPU 上の他のプロセスを終了する、より小さいモデルや量子化モデルを使う、のいずれかで対処します。学習のバッチサイズとは関係ありません。",
+ "Das ist vLLM: In dem Anteil der Karte, den es nutzen darf, lassen die Gewichte keinen Platz für den KV-Cache. Abhilfe: gpu_memory_utilization erhöhen, max_model_len oder max_num_seqs senken, andere Prozesse auf der Karte beenden oder ein kleineres oder quantisiertes Modell nehmen. Mit der Batchgröße beim Training hat das nichts zu tun."}},
+{doctor::diagnosis::NoteId::kLogUnreadable, {
+ "Nothing in the log could be read: what is said here follows from the config alone.",
+ "日志中没有可识别的内容：这里的结论只依据配置得出。",
+ "ログからは何も読み取れませんでした。ここでの内容は設定だけに基づきます。",
+ "Im Log war nichts Verwertbares: Was hier steht, folgt allein aus der Konfiguration."}},
 {doctor::diagnosis::NoteId::kNoFailureInLog, {
  "The log shows a run but no failure: what is said here follows from the config alone.",
  "日志中有运行记录，但没有报错：这里的结论只依据配置得出。",
@@ -241,6 +251,16 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "这份配置解释不了这份日志：PyTorch 当时已分配 {0}，而按此配置最多只需要 {1}。出错的那次运行用的是别的设置，多半是更大的 batch_size、block_size 或模型。",
  "この設定ではログを説明できません。PyTorch は {0} を割り当てていましたが、この設定での最大は {1} です。失敗した実行は別の設定（より大きな batch_size、block_size、モデルなど）だったはずです。",
  "Diese Konfiguration erklärt das Log nicht: PyTorch hatte {0} belegt, dieser Lauf braucht nie mehr als {1}. Der gescheiterte Lauf hatte andere Einstellungen, wahrscheinlich eine größere batch_size oder block_size oder ein größeres Modell."}},
+{doctor::diagnosis::NoteId::kAssumedRun, {
+ "No config was given. A run of nanoGPT with these settings explains the request and what was allocated: {0}. All figures here are of that run, with nanoGPT's defaults for the rest; with the config they are exact.",
+ "没有给出配置。采用以下设置的 nanoGPT 运行能够解释这次申请和已分配的显存：{0}。这里的所有数字都针对那样的运行，其余设置取 nanoGPT 的默认值；给出配置后即为精确值。",
+ "設定ファイルが指定されていません。次の設定の nanoGPT であれば、要求されたサイズと割り当て済みの量の両方を説明できます：{0}。ここの数値はすべてその実行についてのもので、残りは nanoGPT の既定値です。設定を渡せば正確になります。",
+ "Es wurde keine Konfiguration angegeben. Ein nanoGPT-Lauf mit diesen Einstellungen erklärt die Anforderung und das bereits Belegte: {0}. Alle Zahlen hier gelten für diesen Lauf, sonst mit den Voreinstellungen von nanoGPT; mit der Konfiguration werden sie exakt."}},
+{doctor::diagnosis::NoteId::kEffectiveBatch, {
+ "batch_size = {0} sequences are on the card at once; {1} micro-steps of them make one update: {0} × {1} = {2} sequences, the effective batch. Memory depends on the first factor, the result on the product.",
+ "batch_size = {0} 表示同时在显卡上的序列数；{1} 个微步累积成一次更新：{0} × {1} = {2} 条序列，即有效批次大小。显存取决于第一个因数，训练结果取决于乘积。",
+ "batch_size = {0} は同時に GPU 上にある系列の数です。マイクロステップ {1} 回で 1 回の更新になり、{0} × {1} = {2} 系列が実効バッチサイズです。メモリは前者で、学習の結果は積で決まります。",
+ "batch_size = {0} Sequenzen liegen gleichzeitig auf der Karte; {1} Mikroschritte ergeben ein Update: {0} × {1} = {2} Sequenzen, der effektive Batch. Der Speicher hängt vom ersten Faktor ab, das Ergebnis vom Produkt."}},
 {doctor::diagnosis::NoteId::kAdviceBatch, {
  "First: a smaller {0}, with {1} raised by the same factor. The updates stay the same; activations and logits shrink in proportion.",
  "首选：减小 {0}，并按同样的倍数增大 {1}。每次更新的内容不变，激活值和 logits 按比例减少。",

@@ -46,6 +46,8 @@ constexpr std::array<MessageRow<TextId>, kTextIdCount> kTexts = {{
 {TextId::kPartWeights, {"weights", "权重", "重み", "Gewichte"}},
 {TextId::kPartGradients, {"gradients", "梯度", "勾配", "Gradienten"}},
 {TextId::kPartOptimizer, {"optimizer state", "优化器状态", "オプティマイザ状態", "Optimizer-Zustand"}},
+{TextId::kPartBuckets, {"DDP's gradient buckets", "DDP 梯度桶", "DDP の勾配バケット", "Gradienten-Buckets von DDP"}},
+{TextId::kPartResume, {"checkpoint kept by the resume", "恢复训练保留的检查点", "再開で残るチェックポイント", "Checkpoint der Fortsetzung"}},
 {TextId::kPartHalfCopies, {"half-precision copies", "半精度副本", "半精度のコピー", "Kopien in halber Genauigkeit"}},
 {TextId::kPartActivations, {"saved activations", "保存的激活值", "保存されたアクティベーション", "Aktivierungen"}},
 {TextId::kPartLossHead, {"loss head", "损失层", "損失ヘッド", "Loss-Tensoren"}},

@@ -94,6 +94,15 @@ bool can_write(const DoctorReport& report) {
   return report.fixes != nullptr && report.fixes->chosen && !report.fixes->chosen->changes.empty();
 }
 
+// The run is the doctor's own guess: with the config everything is exact.
+bool is_assumed(const DoctorReport& report) {
+  if (!report.diagnosis) return false;
+  const auto& notes = report.diagnosis->notes;
+  return std::any_of(notes.begin(), notes.end(), [](const doctor::diagnosis::Note& note) {
+    return note.id == doctor::diagnosis::NoteId::kAssumedRun;
+  });
+}
+
 DoctorFacts last_facts(const DoctorReport& report) {
   const Language language = report.language;
   DoctorFacts facts;
@@ -120,7 +129,7 @@ DoctorFacts last_facts(const DoctorReport& report) {
     facts.facts.push_back({text_in(language, TextId::kWriteIt), {report.not_written}});
   } else if (!helps_to_change_settings(report)) {
     return facts;
-  } else if (report.memory == nullptr) {
+  } else if (report.memory == nullptr || is_assumed(report)) {
     command(TextId::kGiveConfig, again({"config/train_gpt2.py"}, nullptr));
   } else if (can_write(report)) {
     command(TextId::kWriteIt, again({}, "--write=config/fits.py"));

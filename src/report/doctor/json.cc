@@ -91,6 +91,7 @@ Json pytorch_of(const DoctorReport& report) {
            {{"params", m.params_bytes},
             {"gradients", m.gradient_bytes},
             {"optimizer", m.optimizer_bytes},
+            {"ddp_buckets", m.bucket_bytes},
             {"half_copies", m.half_copies_bytes},
             {"saved_activations", m.saved_bytes},
             {"loss_head", m.loss_bytes}}},

@@ -164,6 +164,8 @@ DoctorBars held_by_model(const DoctorReport& report) {
   } parts[] = {{TextId::kPartWeights, m.params_bytes, Band::kWeights},
                {TextId::kPartGradients, m.gradient_bytes, Band::kGradients},
                {TextId::kPartOptimizer, m.optimizer_bytes, Band::kOptimizer},
+               {TextId::kPartBuckets, m.bucket_bytes, Band::kGradients},
+               {TextId::kPartResume, m.run.resumed ? m.params_bytes : 0, Band::kWeights},
                {TextId::kPartHalfCopies, m.half_copies_bytes, Band::kHalfCopies},
                {TextId::kPartActivations, m.saved_bytes - m.loss_bytes, Band::kActivations},
                {TextId::kPartLossHead, m.loss_bytes, Band::kLossHead}};
