@@ -23,10 +23,13 @@ struct Weighted {
 };
 constexpr Weighted kVocabularies[] = {{50304, 1.0}, {50257, 0.4}, {65, 0.3},     {4096, 0.1},
                                       {256, 0.05},  {8192, 0.05}, {32000, 0.05}, {65536, 0.02}};
+// nanoGPT's config for characters has its own dropout.
+constexpr std::int64_t kCharacters = 65;
+constexpr double kCharacterDropout = 0.2;
 constexpr Weighted kLengths[] = {{1024, 1.0}, {512, 0.4}, {256, 0.4}, {2048, 0.2}, {128, 0.05}};
 constexpr std::int64_t kUsualBatches[] = {1, 4, 12, 32};
 // So many are tried, the most usual ones.
-constexpr std::size_t kMaxHypotheses = 100;
+constexpr std::size_t kMaxHypotheses = 160;
 
 std::int64_t parameter_count(const torch::TorchRun& run) {
   return 12 * run.n_layer * run.n_embd * run.n_embd +
@@ -160,6 +163,7 @@ std::vector<RunHypothesis> HypothesisSearch::run() {
           one.run.vocab_size = vocabulary.value;
           one.run.block_size = one.run.eval_block_size = length.value;
           one.run.compute = compute;
+          one.run.dropout = vocabulary.value == kCharacters ? kCharacterDropout : 0;
           one.run.flash = traits_.flash.value_or(true);
           one.run.version = traits_.version.value_or(torch::TorchVersion::kCurrent);
           one.run.compiled = traits_.compiled.value_or(false);
@@ -238,7 +242,7 @@ std::vector<RunHypothesis> variants_of(const RunHypothesis& hypothesis,
     variants.back().prior *= prior;
     change(variants.back().run);
   };
-  vary(0.5, [](torch::TorchRun& run) { run.dropout = 0.1; });
+  vary(0.5, [](torch::TorchRun& run) { run.dropout = run.dropout > 0 ? 0 : 0.1; });
   vary(0.3, [](torch::TorchRun& run) { run.bias = true; });
   vary(0.2, [](torch::TorchRun& run) { run.bias = true, run.dropout = 0.1; });
   vary(0.2, [](torch::TorchRun& run) { run.resumed = true; });
