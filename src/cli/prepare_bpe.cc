@@ -24,12 +24,14 @@ using namespace prepare;
 // "encoding  37%  1,234,567 tokens  52.3 MB/s  ETA 12m"
 class ProgressText {
  public:
-  std::string of(const BpeProgress& now) {
-    if (now.phase != phase_) {
-      phase_ = now.phase;
-      start_ = Clock::now();
-      start_bytes_ = now.taken_bytes;
-    }
+  // Of everything, also where no text is wanted: a phase begins with its first.
+  void see(const BpeProgress& now) {
+    if (now.phase == phase_) return;
+    phase_ = now.phase;
+    start_ = Clock::now();
+    start_bytes_ = now.taken_bytes;
+  }
+  std::string of(const BpeProgress& now) const {
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     const double rate =
         static_cast<double>(now.taken_bytes - start_bytes_) / std::max(seconds, 1e-3);
@@ -125,6 +127,7 @@ void run_prepare_bpe(const BpeOptions& options) {
   BpeHooks hooks;
   hooks.stop = [&] { return stop.requested(); };
   hooks.progress = [&](const BpeProgress& now) {
+    text.see(now);
     if (console.wants_progress()) console.progress(text.of(now));
     if (console.wants_plain_progress()) console.line(text.of(now));
   };
