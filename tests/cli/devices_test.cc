@@ -190,7 +190,8 @@ TEST(DevicesReport, TellsWhatARunMayTake) {
   EXPECT_EQ(cli::usable_bytes(cards[0]), 9 * kGiB - context);
   EXPECT_EQ(cli::usable_bytes(cards[1]), std::nullopt);
   const std::string text = cli::devices_text(two_cards(), {});
-  expect_holds(text, {"a run       may take about " + format_bytes(9 * kGiB - context)});
+  const std::string told = "a run       may take about " + format_bytes(9 * kGiB - context);
+  expect_holds(text, {told.c_str()});
   EXPECT_EQ(text.find("may take"), text.rfind("may take"));
   cuda::CardReading full = cards[0];
   full.free_bytes = kMiB;
