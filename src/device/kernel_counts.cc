@@ -1,7 +1,6 @@
 // Compiled with the checked kernels: `cuda` is their namespace here (see cmake/snug_cuda.cmake).
 #include "device/kernel_counts.h"
 
-#include <algorithm>
 #include <map>
 #include <string_view>
 
@@ -62,15 +61,6 @@ KernelCounts row_of(const CountedCall& call, const std::string& kernel,
 }
 
 }  // namespace
-
-double KernelCounts::seconds() const {
-  return std::max({memory_seconds, tensor_seconds, shared_seconds});
-}
-
-double KernelCounts::tensor_share() const {
-  if (multiply_adds == 0) return 0;
-  return tensor_seconds * min_multiply_adds / multiply_adds / seconds();
-}
 
 bool can_count_kernels() { return true; }
 

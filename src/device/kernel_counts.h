@@ -3,6 +3,7 @@
 // figures.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,9 +31,14 @@ struct KernelCounts {
   double memory_seconds = 0, tensor_seconds = 0, shared_seconds = 0;
 
   double memory_ratio() const { return memory_bytes / min_bytes; }
-  double seconds() const;  // the largest of the three
+  double seconds() const {  // the largest of the three
+    return std::max({memory_seconds, tensor_seconds, shared_seconds});
+  }
   // Of the tensor cores' peak, if the largest of the three were all: the roofline.
-  double tensor_share() const;
+  double tensor_share() const {
+    if (multiply_adds == 0) return 0;
+    return tensor_seconds * min_multiply_adds / multiply_adds / seconds();
+  }
 };
 
 struct CountedCard {
