@@ -13,7 +13,7 @@
 namespace snug::doctor::diagnosis {
 namespace {
 
-constexpr std::int64_t kMaxBatch = 256;
+constexpr std::int64_t kMaxTriedBatch = 256;
 // Up to this a request may be a weight, a copy or cuBLAS's workspace: no batch follows from it.
 constexpr std::int64_t kWeightBytes = 260 * kMiB;
 
@@ -21,12 +21,14 @@ struct Weighted {
   std::int64_t value;
   double prior;
 };
-constexpr Weighted kVocabularies[] = {{50304, 1.0}, {50257, 0.4}, {65, 0.3},     {4096, 0.1},
-                                      {256, 0.05},  {8192, 0.05}, {32000, 0.05}, {65536, 0.02}};
+constexpr Weighted kTriedVocabularies[] = {{50304, 1.0},  {50257, 0.4}, {65, 0.3},
+                                           {4096, 0.1},   {256, 0.05},  {8192, 0.05},
+                                           {32000, 0.05}, {65536, 0.02}};
 // nanoGPT's config for characters has its own dropout.
 constexpr std::int64_t kCharacters = 65;
 constexpr double kCharacterDropout = 0.2;
-constexpr Weighted kLengths[] = {{1024, 1.0}, {512, 0.4}, {256, 0.4}, {2048, 0.2}, {128, 0.05}};
+constexpr Weighted kTriedLengths[] = {
+    {1024, 1.0}, {512, 0.4}, {256, 0.4}, {2048, 0.2}, {128, 0.05}};
 constexpr std::int64_t kUsualBatches[] = {1, 4, 12, 32};
 // So many are tried, the most usual ones.
 constexpr std::size_t kMaxHypotheses = 160;
@@ -141,7 +143,7 @@ void HypothesisSearch::add_batches(const RunHypothesis& hypothesis) {
   if (is_of_weights()) return;
   for (const std::int64_t unit : units_of(hypothesis.run)) {
     const std::int64_t first = std::max<std::int64_t>(1, ceil_div(request.low_bytes, unit));
-    const std::int64_t last = std::min(kMaxBatch, request.high_bytes / unit);
+    const std::int64_t last = std::min(kMaxTriedBatch, request.high_bytes / unit);
     // Where one more sequence changes little, some batch always matches.
     const double surprise = last > first ? 0.3 : 1;
     for (std::int64_t batch = first; batch <= std::min(last, first + 8); ++batch) {
@@ -153,8 +155,8 @@ void HypothesisSearch::add_batches(const RunHypothesis& hypothesis) {
 
 std::vector<RunHypothesis> HypothesisSearch::run() {
   for (const CommonGpt& gpt : common_gpts()) {
-    for (const Weighted& vocabulary : kVocabularies) {
-      for (const Weighted& length : kLengths) {
+    for (const Weighted& vocabulary : kTriedVocabularies) {
+      for (const Weighted& length : kTriedLengths) {
         for (const DType compute : {DType::kBF16, DType::kF32}) {
           RunHypothesis one;
           one.run.n_layer = gpt.layers;
@@ -206,14 +208,14 @@ std::vector<RunHypothesis> neighbours_of(const torch::TorchRun& given,
     if (batch >= 1 && batch <= 1024 && batch != given.batch_size && request.covers(batch * row)) {
       add(kOtherBatch, [&](torch::TorchRun& run) { run.batch_size = run.eval_batch_size = batch; });
     }
-    for (const Weighted& length : kLengths) {
+    for (const Weighted& length : kTriedLengths) {
       const bool is_it =
           request.covers(given.batch_size * wide_row(length.value, given.vocab_size, bytes));
       if (length.value == given.block_size || !is_it) continue;
       add(kOtherSize,
           [&](torch::TorchRun& run) { run.block_size = run.eval_block_size = length.value; });
     }
-    for (const Weighted& vocabulary : kVocabularies) {
+    for (const Weighted& vocabulary : kTriedVocabularies) {
       const bool is_it =
           request.covers(given.batch_size * wide_row(given.block_size, vocabulary.value, bytes));
       if (vocabulary.value == given.vocab_size || !is_it) continue;
