@@ -56,7 +56,8 @@ function(snug_nvcc_objects out)
 endfunction()
 
 # snug_toolkit_library(kernels host): snug_cuda with NVIDIA's runtime and cuBLASLt. The runtime is
-# linked in and finds the driver itself, so that the program starts where there is none.
+# linked in and finds the driver itself, so that the program starts where there is none; cuBLASLt is
+# loaded when a card is first used.
 function(snug_toolkit_library kernels host)
   if(NOT EXISTS ${SNUG_TOOLKIT}/bin/nvcc)
     message(FATAL_ERROR "no CUDA toolkit: ./scripts/build cuda finds or fetches one")
@@ -70,8 +71,13 @@ function(snug_toolkit_library kernels host)
                PATHS ${SNUG_TOOLKIT} PATH_SUFFIXES lib64 lib)
   file(GLOB cublaslt ${SNUG_TOOLKIT}/lib64/libcublasLt.so.* ${SNUG_TOOLKIT}/lib/libcublasLt.so.*)
   list(GET cublaslt 0 cublaslt)
-  target_link_libraries(snug_cuda PUBLIC ${SNUG_CUDART} ${cublaslt} Threads::Threads ${CMAKE_DL_LIBS}
-                                         rt)
+  # By its name where the loader finds it, so that a program may be moved; see cublaslt_real.cc.
+  cmake_path(GET cublaslt FILENAME cublaslt_name)
+  cmake_path(GET cublaslt PARENT_PATH cublaslt_folder)
+  set_source_files_properties(${SNUG_CUDA_FOLDER}/cublaslt_real.cc PROPERTIES
+                              COMPILE_DEFINITIONS SNUG_CUBLASLT="${cublaslt_name}")
+  target_link_libraries(snug_cuda PUBLIC ${SNUG_CUDART} Threads::Threads ${CMAKE_DL_LIBS} rt)
+  target_link_options(snug_cuda PUBLIC -Wl,-rpath,${cublaslt_folder})
 endfunction()
 
 # Label toolkit: what only a toolkit can tell, without a card. The emulator's declarations have
