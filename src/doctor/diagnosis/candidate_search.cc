@@ -121,21 +121,36 @@ void drop_negligible(std::vector<Candidate>& candidates) {
   std::erase_if(candidates, [](const Candidate& c) { return c.confidence < 0.01; });
 }
 
+std::string_view label_of(TensorHint hint) {
+  switch (hint) {
+    case TensorHint::kNone:
+      break;
+    case TensorHint::kLoss:
+      return "vocabulary-wide tensor of cross_entropy";
+    case TensorHint::kLogits:
+      return "logits";
+    case TensorHint::kSoftmax:
+      return "output of softmax";
+    case TensorHint::kAttention:
+      return "attention scores or probabilities";
+    case TensorHint::kMlp:
+      return "MLP activation";
+    case TensorHint::kEmbedding:
+      return "embedding";
+    case TensorHint::kOptimizer:
+      return "AdamW state";
+    case TensorHint::kWeights:
+      return "weight";
+  }
+  return "";
+}
+
 // The traceback names the operator where no size goes with any tensor.
 void add_frame_candidate(const FailureEvidence& evidence, std::vector<Candidate>& candidates) {
   const LogMoment& moment = evidence.moment;
   if (moment.hint == TensorHint::kNone) return;
-  constexpr std::string_view kNames[] = {"",
-                                         "vocabulary-wide tensor of cross_entropy",
-                                         "logits",
-                                         "output of softmax",
-                                         "attention scores or probabilities",
-                                         "MLP activation",
-                                         "embedding",
-                                         "AdamW state",
-                                         "weight"};
   Candidate candidate;
-  candidate.tensor = candidate.label = kNames[static_cast<std::size_t>(moment.hint)];
+  candidate.tensor = candidate.label = label_of(moment.hint);
   candidate.bytes = evidence.request->high_bytes;
   candidate.phase = moment.only_phase();
   candidate.evidence = Evidence::kSizeAndFrame;

@@ -16,6 +16,7 @@ std::string_view common_label(std::string_view label) {
 struct ModelTensor {
   std::int64_t saved_layer_bytes = 0, saved_outside_bytes = 0;
   std::int64_t local_layer_bytes = 0, local_outside_bytes = 0;
+  bool is_weight_copy = false;
 
   std::int64_t bytes(bool per_layer) const {
     const std::int64_t saved = per_layer ? saved_layer_bytes : saved_outside_bytes;
@@ -25,6 +26,7 @@ struct ModelTensor {
 using ModelTensors = std::map<std::string_view, ModelTensor>;
 
 void add_tensor(const torch::TorchTensor& tensor, ModelTensor& row) {
+  row.is_weight_copy = tensor.role == torch::TorchRole::kWeightCopy;
   if (tensor.layer == 0)
     (tensor.saved ? row.saved_layer_bytes : row.local_layer_bytes) += tensor.bytes;
   if (tensor.layer < 0)
@@ -113,7 +115,7 @@ Comparison compare(const torch::TorchMemory& memory, const ModelSizes& here, con
                             b.here_bytes * std::max<std::int64_t>(1, b.here_layers);
                    });
   for (const auto& [label, model] : training) {
-    if (label != "autocast copy") comparison.model_layer_bytes += model.saved_layer_bytes;
+    if (!model.is_weight_copy) comparison.model_layer_bytes += model.saved_layer_bytes;
   }
   return comparison;
 }
