@@ -4,7 +4,10 @@
 include(GNUInstallDirs)
 
 set(SNUG_PRIVATE_LIBRARIES ${CMAKE_INSTALL_LIBDIR}/snug)
-set_target_properties(snug PROPERTIES INSTALL_RPATH "$ORIGIN/../${SNUG_PRIVATE_LIBRARIES}")
+# The same path before installation: CMake would fill one up with empty entries, which name the
+# current folder, and libraries would be loaded from wherever the program is started.
+set_target_properties(snug PROPERTIES INSTALL_RPATH "$ORIGIN/../${SNUG_PRIVATE_LIBRARIES}"
+                                      BUILD_WITH_INSTALL_RPATH ON)
 install(TARGETS snug RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # From the help texts, which the program has.
