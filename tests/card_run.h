@@ -24,27 +24,7 @@ class CardRun : public train::RandomRun {
   explicit CardRun(const config::Config& config)
       : train::RandomRun(config, std::make_unique<device::CudaDevice>(config), 5000, nullptr) {}
 
-  // Every byte of the weights and of the optimizer.
-  std::string bytes() {
-    std::string all;
-    const train::CheckpointList list(plan().program);
-    backend::run_transfer(engine().executor(), plan().program.phase(program::PhaseKind::kSave),
-                          [&](TensorBytes& bytes) {
-                            for (const auto& tensors : {list.weights(), list.optimizer()}) {
-                              for (const checkpoint::NamedTensor& tensor : tensors)
-                                append(tensor, bytes, all);
-                            }
-                          });
-    return all;
-  }
-
- private:
-  static void append(const checkpoint::NamedTensor& tensor, TensorBytes& bytes, std::string& all) {
-    for_each_piece(tensor.byte_count(), [&](std::int64_t at, std::int64_t count) {
-      const std::span<const std::byte> piece = bytes.get(tensor.id, at, count);
-      all.append(reinterpret_cast<const char*>(piece.data()), piece.size());
-    });
-  }
+  std::string bytes() { return state_bytes(*this); }
 };
 
 inline std::vector<float> floats_of(const std::string& bytes) {

@@ -49,6 +49,26 @@ inline std::unique_ptr<device::Device> make_device(TestDevice kind, const config
   return std::make_unique<device::CpuDevice>(config);
 }
 
+// Every byte of the weights and of the optimizer.
+inline std::string state_bytes(train::RandomRun& run) {
+  std::string all;
+  const auto append = [&](const checkpoint::NamedTensor& tensor, TensorBytes& bytes) {
+    for_each_piece(tensor.byte_count(), [&](std::int64_t at, std::int64_t count) {
+      const std::span<const std::byte> piece = bytes.get(tensor.id, at, count);
+      all.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    });
+  };
+  const program::Program& program = run.plan().program;
+  const train::CheckpointList list(program);
+  backend::run_transfer(run.engine().executor(), program.phase(program::PhaseKind::kSave),
+                        [&](TensorBytes& bytes) {
+                          for (const auto& tensors : {list.weights(), list.optimizer()}) {
+                            for (const auto& tensor : tensors) append(tensor, bytes);
+                          }
+                        });
+  return all;
+}
+
 class SmallRun : public train::RandomRun {
  public:
   // `tight`: ops are granted no more scratch than they booked.
@@ -66,19 +86,7 @@ class SmallRun : public train::RandomRun {
     return remote != nullptr ? remote->inner() : train::RandomRun::executor();
   }
 
-  // Every byte of the weights and of the optimizer.
-  std::string bytes() {
-    std::string all;
-    const train::CheckpointList list(plan().program);
-    backend::run_transfer(engine().executor(), plan().program.phase(program::PhaseKind::kSave),
-                          [&](TensorBytes& bytes) {
-                            for (const auto& tensors : {list.weights(), list.optimizer()}) {
-                              for (const checkpoint::NamedTensor& tensor : tensors)
-                                append(tensor, bytes, all);
-                            }
-                          });
-    return all;
-  }
+  std::string bytes() { return state_bytes(*this); }
 
   // Every element of the first weight.
   void set_first_weight(float value) {
@@ -96,13 +104,6 @@ class SmallRun : public train::RandomRun {
   }
 
  private:
-  static void append(const checkpoint::NamedTensor& tensor, TensorBytes& bytes, std::string& all) {
-    for_each_piece(tensor.byte_count(), [&](std::int64_t at, std::int64_t count) {
-      const std::span<const std::byte> piece = bytes.get(tensor.id, at, count);
-      all.append(reinterpret_cast<const char*>(piece.data()), piece.size());
-    });
-  }
-
   static void tighten_scratch(plan::RunPlan& run) {
     for (std::size_t p = 0; p < run.program.phases.size(); ++p) {
       const std::vector<ops::Op>& ops = run.program.phases[p].ops;
