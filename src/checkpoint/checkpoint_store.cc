@@ -229,7 +229,7 @@ std::vector<CheckpointStore::Candidate> CheckpointStore::scan(Parts parts) const
 // The usable ones in the order to try them; what is passed over becomes warnings. Throws DataError
 // when there are step folders but not one to try.
 std::vector<CheckpointStore::Candidate> CheckpointStore::candidates(
-    Parts parts, Pick pick, std::vector<std::string>& warnings) const {
+    Parts parts, WhichCheckpoint pick, std::vector<std::string>& warnings) const {
   std::vector<Candidate> found = scan(parts);
   const auto unusable =
       std::ranges::find_if(found, [](const Candidate& candidate) { return !candidate.manifest; });
@@ -248,7 +248,7 @@ std::vector<CheckpointStore::Candidate> CheckpointStore::candidates(
                     out_.path().string(), joined(warnings)));
   }
   found.erase(unusable, found.end());
-  if (pick != Pick::kBest || found.empty()) return found;
+  if (pick != WhichCheckpoint::kBest || found.empty()) return found;
   const auto best_name = out_.pointed(kBest);
   const auto best = std::ranges::find_if(found, [&](const Candidate& candidate) {
     return candidate.step.folder.filename() == best_name.value_or("");
@@ -262,7 +262,7 @@ std::vector<CheckpointStore::Candidate> CheckpointStore::candidates(
   return found;
 }
 
-std::optional<Loaded> CheckpointStore::peek(Parts parts, Pick pick) const {
+std::optional<Loaded> CheckpointStore::peek(Parts parts, WhichCheckpoint pick) const {
   Loaded loaded;
   const std::vector<Candidate> usable = candidates(parts, pick, loaded.warnings);
   if (usable.empty()) return std::nullopt;
@@ -271,7 +271,7 @@ std::optional<Loaded> CheckpointStore::peek(Parts parts, Pick pick) const {
   return loaded;
 }
 
-Loaded CheckpointStore::load(const CheckpointTensors& tensors, Pick pick) const {
+Loaded CheckpointStore::load(const CheckpointTensors& tensors, WhichCheckpoint pick) const {
   Loaded loaded;
   damaged_.clear();
   const Parts parts = tensors.optimizer.empty() ? Parts::kWeights : Parts::kWeightsAndOptimizer;

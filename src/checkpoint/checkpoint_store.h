@@ -16,7 +16,7 @@
 namespace snug::checkpoint {
 
 // Which checkpoint to load: the one saved last, or the one with the lowest validation loss.
-enum class Pick { kNewest, kBest };
+enum class WhichCheckpoint { kNewest, kBest };
 
 struct Saved {
   std::string folder;
@@ -76,19 +76,20 @@ class CheckpointStore {
   // memory is there. Nothing when out_dir holds no checkpoint at all; DataError when it holds some
   // but none is usable.
   std::optional<Loaded> peek(Parts parts = Parts::kWeightsAndOptimizer,
-                             Pick pick = Pick::kNewest) const;
+                             WhichCheckpoint pick = WhichCheckpoint::kNewest) const;
 
   // Fills the weights, and the optimizer unless it is empty, piece by piece from the files; a
   // checkpoint that turns out damaged is skipped for the next older one. Throws DataError when
   // there is nothing to load, or when the tensors saved are not those wanted. The tensors are then
   // in any state. Changes nothing in out_dir.
-  Loaded load(const CheckpointTensors& tensors, Pick pick = Pick::kNewest) const;
+  Loaded load(const CheckpointTensors& tensors,
+              WhichCheckpoint pick = WhichCheckpoint::kNewest) const;
 
  private:
   struct Candidate;
 
   std::vector<Candidate> scan(Parts parts) const;
-  std::vector<Candidate> candidates(Parts parts, Pick pick,
+  std::vector<Candidate> candidates(Parts parts, WhichCheckpoint pick,
                                     std::vector<std::string>& warnings) const;
   std::int64_t next_save_number();
   void lock_out_dir();

@@ -85,7 +85,7 @@ TEST_F(CheckpointStoreTest, KeepsTheNewestAndTheBest) {
   EXPECT_EQ(testing::names_in(out_),
             Names({"best", "latest", "step-000200", "step-000400", "step-000500"}));
   EXPECT_EQ(fs::read_symlink(out_ / "best"), "step-000200");
-  EXPECT_EQ(store().load(model_.tensors(), Pick::kBest).state.iteration, 200);
+  EXPECT_EQ(store().load(model_.tensors(), WhichCheckpoint::kBest).state.iteration, 200);
   EXPECT_TRUE(model_.holds(200));
   save(store(2), 600, true);
   EXPECT_EQ(testing::names_in(out_), Names({"best", "latest", "step-000500", "step-000600"}));
@@ -184,7 +184,7 @@ TEST_F(CheckpointStoreTest, NothingToLoadIsSaid) {
 
 TEST_F(CheckpointStoreTest, ABestThatIsGoneGivesTheNewest) {
   save(store(), 100);
-  const Loaded loaded = store().load(model_.tensors(), Pick::kBest);
+  const Loaded loaded = store().load(model_.tensors(), WhichCheckpoint::kBest);
   EXPECT_EQ(loaded.state.iteration, 100);
   ASSERT_EQ(loaded.warnings.size(), 1u);
   expect_has(loaded.warnings[0], "best leads to no usable checkpoint");
@@ -307,7 +307,7 @@ TEST_F(CheckpointStoreTest, AKillWhileSettingAsideDoesNotSplitTheRun) {
       continue;
     }
     EXPECT_EQ(unsynced().load(model_.tensors()).state.iteration, 300);
-    EXPECT_EQ(unsynced().load(model_.tensors(), Pick::kBest).state.iteration, 200);
+    EXPECT_EQ(unsynced().load(model_.tensors(), WhichCheckpoint::kBest).state.iteration, 200);
     unsynced().check_writable();
     EXPECT_EQ(names_in(out_),
               Names({"best", "latest", "log", "step-000100", "step-000200", "step-000300"}));
@@ -427,7 +427,7 @@ TEST_F(CheckpointStoreTest, WithoutLinksATextFileNamesTheFolder) {
   save(faulty_store(plan), 100, true);
   save(faulty_store(plan), 200);
   EXPECT_EQ(testing::read_text(out_ / "latest"), "step-000200\n");
-  EXPECT_EQ(store().load(model_.tensors(), Pick::kBest).state.iteration, 100);
+  EXPECT_EQ(store().load(model_.tensors(), WhichCheckpoint::kBest).state.iteration, 100);
 }
 
 TEST_F(CheckpointStoreTest, StepNames) {

@@ -14,10 +14,10 @@
 namespace snug::cli {
 namespace {
 
-doctor::snapshot::Examination examination_of(
+doctor::snapshot::SnapshotCase case_of(
     const DoctorOptions& options,
     std::function<std::int64_t(const config::Config&)> vocabulary_of) {
-  doctor::snapshot::ExaminationInputs inputs;
+  doctor::snapshot::SnapshotInputs inputs;
   inputs.snapshot = doctor::snapshot::read_snapshot_file(*options.snapshot);
   inputs.config = options.config;
   inputs.older_pytorch = options.older_pytorch;
@@ -25,7 +25,7 @@ doctor::snapshot::Examination examination_of(
   return doctor::snapshot::examine_snapshot(std::move(inputs));
 }
 
-void write_config(const DoctorOptions& options, const doctor::snapshot::Examination& found,
+void write_config(const DoctorOptions& options, const doctor::snapshot::SnapshotCase& found,
                   report::SnapshotReport& report) {
   if (!found.has_config || !found.doctor) {
     throw ConfigError(report::text_in(options.language, report::SnapshotTextId::kErrorWithWrite));
@@ -40,9 +40,9 @@ void write_config(const DoctorOptions& options, const doctor::snapshot::Examinat
 
 int doctor_snapshot(const DoctorOptions& options, const std::vector<std::string>& typed,
                     std::function<std::int64_t(const config::Config&)> vocabulary_of) {
-  const doctor::snapshot::Examination found = examination_of(options, std::move(vocabulary_of));
+  const doctor::snapshot::SnapshotCase found = case_of(options, std::move(vocabulary_of));
   report::SnapshotReport report;
-  report.examination = &found;
+  report.snapshot_case = &found;
   report.arguments = typed;
   report.language = options.language;
   report.color = wants_color(found.doctor ? found.doctor->config.values.color : "auto");

@@ -67,14 +67,14 @@ void add_others(const torch::TorchRun& run, const ModelSizes& here, Comparison& 
   add("batch_size", run.batch_size, here.batch());
 }
 
-bool is_compared(const Held& row) {
+bool is_compared(const HeldTensors& row) {
   return !row.name.label.empty() &&
          (row.name.role == Role::kActivations || row.name.role == Role::kLogits ||
           row.name.role == Role::kWeightCopies);
 }
 
 // Tensors of one label stand in several parts (two norms of a block): they are one row.
-void add_row(const Held& row, std::int64_t all_layers, const ModelTensors& pass,
+void add_row(const HeldTensors& row, std::int64_t all_layers, const ModelTensors& pass,
              std::map<std::pair<std::string_view, bool>, ComparedTensor>& rows) {
   const std::string_view label = common_label(row.name.label);
   const bool per_layer = is_of_block(row.name.part);
@@ -97,7 +97,7 @@ Comparison compare(const torch::TorchMemory& memory, const ModelSizes& here, con
   if (here.is_known()) add_others(memory.run, here, comparison);
   const ModelTensors training = training_pass(memory), evaluation = evaluation_pass(memory);
   std::map<std::pair<std::string_view, bool>, ComparedTensor> rows;
-  for (const Held& row : moment.rows) {
+  for (const HeldTensors& row : moment.rows) {
     if (is_compared(row))
       add_row(row, memory.run.n_layer, row.name.evaluates ? evaluation : training, rows);
   }

@@ -57,9 +57,9 @@ torch::TorchPhase phase_of(const Place& place) {
 
 }  // namespace
 
-Failure failure_in(const Snapshot& snapshot, const Reading& reading, const Names& names) {
+Failure failure_in(const Snapshot& snapshot, const InferredModel& inferred, const Names& names) {
   const OutOfMemory& found = *snapshot.trace.out_of_memory;
-  const Place& place = reading.places[found.stack];
+  const Place& place = inferred.places[found.stack];
   Failure failure;
   failure.request_bytes = found.request_bytes;
   failure.device_free_bytes = found.device_free_bytes;
@@ -73,9 +73,9 @@ Failure failure_in(const Snapshot& snapshot, const Reading& reading, const Names
   failure.reserved_bytes = std::max(failure.free.reserved_bytes - found.reserved_change_bytes,
                                     failure.free.allocated_bytes);
   failure.tensor = place.op == Operator::kUnrecorded
-                       ? backward_tensor(reading.sizes, found.request_bytes)
-                       : name_by_frames(place, part_of(reading.model, place), reading.sizes,
-                                        tensor_bytes(reading.sizes, found.request_bytes));
+                       ? backward_tensor(inferred.sizes, found.request_bytes)
+                       : name_by_frames(place, part_of(inferred.model, place), inferred.sizes,
+                                        tensor_bytes(inferred.sizes, found.request_bytes));
   const bool had_bytes = failure.free.free_bytes + found.device_free_bytes >= found.request_bytes;
   failure.cause = had_bytes ? FailureCause::kFragmentation : FailureCause::kCapacity;
   return failure;

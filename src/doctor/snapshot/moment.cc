@@ -29,13 +29,13 @@ class MomentBuilder {
       moment_.rows.push_back(row.held);
     }
     std::stable_sort(moment_.rows.begin(), moment_.rows.end(),
-                     [](const Held& a, const Held& b) { return a.bytes > b.bytes; });
+                     [](const HeldTensors& a, const HeldTensors& b) { return a.bytes > b.bytes; });
     return std::move(moment_);
   }
 
  private:
   struct Row {
-    Held held;
+    HeldTensors held;
     std::set<std::int32_t> layers;
   };
   Moment moment_;

@@ -14,7 +14,7 @@ namespace snug::doctor::snapshot {
 using RoleBytes = std::array<std::int64_t, kRoleCount>;
 
 // Tensors that are called the same, of all layers.
-struct Held {
+struct HeldTensors {
   Name name;  // its layer is -1
   std::int64_t bytes = 0;
   std::int64_t count = 0;
@@ -22,8 +22,8 @@ struct Held {
 };
 
 struct Moment {
-  RoleBytes bytes{};       // of tensors, by role
-  std::vector<Held> rows;  // the largest first
+  RoleBytes bytes{};              // of tensors, by role
+  std::vector<HeldTensors> rows;  // the largest first
 
   std::int64_t total_bytes() const;
   std::int64_t named_bytes() const;  // all but those of Role::kUnknown

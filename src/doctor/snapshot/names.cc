@@ -32,9 +32,9 @@ class NameTable {
 
 class Namer {
  public:
-  Namer(const Snapshot& snapshot, const Reading& reading)
-      : snapshot_(snapshot), reading_(reading), table_(names_.table) {
-    for (const Place& place : reading.places) parts_.push_back(part_of(reading.model, place));
+  Namer(const Snapshot& snapshot, const InferredModel& inferred)
+      : snapshot_(snapshot), inferred_(inferred), table_(names_.table) {
+    for (const Place& place : inferred.places) parts_.push_back(part_of(inferred.model, place));
   }
 
   Names run() {
@@ -56,16 +56,16 @@ class Namer {
   }
 
   Name by_frames(std::uint32_t stack, std::int64_t bytes, std::int32_t layer) const {
-    Name name = name_by_frames(reading_.places[stack], parts_[stack], reading_.sizes, bytes);
+    Name name = name_by_frames(inferred_.places[stack], parts_[stack], inferred_.sizes, bytes);
     name.layer = layer;
     return name;
   }
 
   std::vector<std::int32_t> layers_of_lives() const {
-    LayerCounter counter(reading_.sizes.layers);
+    LayerCounter counter(inferred_.sizes.layers);
     for (const Life& life : snapshot_.trace.lives) {
-      const Place& place = reading_.places[life.stack];
-      counter.add(parts_[life.stack], branch_of(reading_.model, place), place.recomputes);
+      const Place& place = inferred_.places[life.stack];
+      counter.add(parts_[life.stack], branch_of(inferred_.model, place), place.recomputes);
     }
     return counter.finish();
   }
@@ -91,10 +91,10 @@ class Namer {
         names_.blocks[index] = table_.of(name);
       }
     }
-    const bool knows_sizes = reading_.sizes.is_known();
-    parameters_ = knows_sizes ? parameter_sizes(reading_.sizes) : named.weights;
+    const bool knows_sizes = inferred_.sizes.is_known();
+    parameters_ = knows_sizes ? parameter_sizes(inferred_.sizes) : named.weights;
     name_states(parameters_, named, snapshot_.has_frames(), unrecorded);
-    name_by_model(reading_.sizes, held, unrecorded);
+    name_by_model(inferred_.sizes, held, unrecorded);
     for (const Unrecorded& block : unrecorded) {
       const std::uint32_t name = table_.of(block.name);
       names_.blocks[block.block] = name;
@@ -147,7 +147,7 @@ class Namer {
   }
 
   const Snapshot& snapshot_;
-  const Reading& reading_;
+  const InferredModel& inferred_;
   Names names_;
   NameTable table_;
   std::vector<Part> parts_;
@@ -156,16 +156,16 @@ class Namer {
 
 }  // namespace
 
-Reading read_places(const Snapshot& snapshot) {
-  Reading reading;
-  reading.places = places_of(snapshot);
-  reading.model = learn_model_file(reading.places);
-  reading.sizes = infer_sizes(snapshot, reading.places, reading.model);
-  return reading;
+InferredModel infer_model(const Snapshot& snapshot) {
+  InferredModel inferred;
+  inferred.places = places_of(snapshot);
+  inferred.model = learn_model_file(inferred.places);
+  inferred.sizes = infer_sizes(snapshot, inferred.places, inferred.model);
+  return inferred;
 }
 
-Names name_all(const Snapshot& snapshot, const Reading& reading) {
-  return Namer(snapshot, reading).run();
+Names name_all(const Snapshot& snapshot, const InferredModel& inferred) {
+  return Namer(snapshot, inferred).run();
 }
 
 }  // namespace snug::doctor::snapshot

@@ -56,14 +56,14 @@ struct Names {
   const Name& of_life(std::size_t life) const { return table[lives[life]]; }
 };
 
-struct Reading {
+struct InferredModel {
   std::vector<Place> places;
   ModelFile model;
   ModelSizes sizes;  // inferred; what it leaves open may come from a config
 };
 
-Reading read_places(const Snapshot& snapshot);
-Names name_all(const Snapshot& snapshot, const Reading& reading);
+InferredModel infer_model(const Snapshot& snapshot);
+Names name_all(const Snapshot& snapshot, const InferredModel& inferred);
 
 // What one call's frames and size say, without its neighbours; the layer is left open.
 Name name_by_frames(const Place& place, Part part, const ModelSizes& sizes, std::int64_t bytes);

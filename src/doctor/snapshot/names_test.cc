@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "doctor/snapshot/examination.h"
 #include "doctor/snapshot/for_test.h"
 #include "doctor/snapshot/reader.h"
+#include "doctor/snapshot/snapshot_case.h"
 #include "doctor/torch/for_test.h"
 
 namespace snug::doctor::snapshot {
@@ -36,7 +36,7 @@ struct Score {
 
 Score score_of(const TestSnapshot& made) {
   const Snapshot snapshot = read_snapshot(made.pickle, "test");
-  const Names names = name_all(snapshot, read_places(snapshot));
+  const Names names = name_all(snapshot, infer_model(snapshot));
   Score score;
   for (std::size_t i = 0; i < snapshot.blocks.size(); ++i) {
     const Block& block = snapshot.blocks[i];
@@ -101,12 +101,12 @@ TEST(SnapshotNames, WithoutFramesBySize) {
     bare.frames = bare.trace = false;
     const Snapshot snapshot =
         read_snapshot(maker.make(maker.end_of(TorchPhase::kForward, 1), bare).pickle, "bare");
-    const Reading reading = read_places(snapshot);
-    EXPECT_EQ(reading.sizes.width, run.n_embd);
-    EXPECT_EQ(reading.sizes.layers, run.n_layer);
-    EXPECT_EQ(reading.sizes.vocabulary, run.vocab_size);
-    EXPECT_EQ(reading.sizes.batch(), run.batch_size);
-    const Moment moment = held_now(snapshot, name_all(snapshot, reading));
+    const InferredModel inferred = infer_model(snapshot);
+    EXPECT_EQ(inferred.sizes.width, run.n_embd);
+    EXPECT_EQ(inferred.sizes.layers, run.n_layer);
+    EXPECT_EQ(inferred.sizes.vocabulary, run.vocab_size);
+    EXPECT_EQ(inferred.sizes.batch(), run.batch_size);
+    const Moment moment = held_now(snapshot, name_all(snapshot, inferred));
     EXPECT_GE(static_cast<double>(moment.named_bytes()),
               0.95 * static_cast<double>(moment.total_bytes()));
     const std::int64_t weights = moment.bytes[static_cast<std::size_t>(Role::kWeights)];
@@ -119,7 +119,7 @@ TEST(SnapshotNames, LayersByTheirOrderInTime) {
   TapeSnapshot maker(run);
   const TestSnapshot made = maker.make(maker.end_of(TorchPhase::kForward));
   const Snapshot snapshot = read_snapshot(made.pickle, "test");
-  const Names names = name_all(snapshot, read_places(snapshot));
+  const Names names = name_all(snapshot, infer_model(snapshot));
   std::int64_t of_layers = 0;
   for (std::size_t i = 0; i < snapshot.blocks.size(); ++i) {
     const torch::TorchTensor& truth = made.live.at(snapshot.blocks[i].address);
@@ -140,9 +140,9 @@ TEST(SnapshotNames, TheSizesOfTheModel) {
     TapeSnapshot maker(run);
     const Snapshot snapshot =
         read_snapshot(maker.make(maker.end_of(TorchPhase::kForward)).pickle, "test");
-    const Reading reading = read_places(snapshot);
-    const ModelSizes& sizes = reading.sizes;
-    EXPECT_TRUE(reading.model.is_gpt);
+    const InferredModel inferred = infer_model(snapshot);
+    const ModelSizes& sizes = inferred.sizes;
+    EXPECT_TRUE(inferred.model.is_gpt);
     EXPECT_EQ(sizes.width, run.n_embd);
     EXPECT_EQ(sizes.layers, run.n_layer);
     EXPECT_EQ(sizes.vocabulary, run.vocab_size);

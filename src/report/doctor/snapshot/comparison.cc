@@ -72,8 +72,8 @@ DoctorTable table_of(const SnapshotReport& report, const Comparison& comparison)
 }  // namespace
 
 void add_comparison(const SnapshotReport& report, DoctorContent& content) {
-  if (!report.examination->comparison) return;
-  const Comparison& comparison = *report.examination->comparison;
+  if (!report.snapshot_case->comparison) return;
+  const Comparison& comparison = *report.snapshot_case->comparison;
   if (!comparison.others.empty()) {
     DoctorPoints points;
     points.title = text_in(report.language, SnapshotTextId::kOthersTitle);

@@ -13,20 +13,20 @@
 namespace snug::report {
 namespace {
 
-using doctor::snapshot::Examination;
 using doctor::snapshot::Failure;
 using doctor::snapshot::FailureCause;
 using doctor::snapshot::Role;
+using doctor::snapshot::SnapshotCase;
 
 std::int64_t tensor_count(const doctor::snapshot::Moment& moment) {
   std::int64_t count = 0;
-  for (const doctor::snapshot::Held& row : moment.rows) count += row.count;
+  for (const doctor::snapshot::HeldTensors& row : moment.rows) count += row.count;
   return count;
 }
 
 void add_answer(const SnapshotReport& report, DoctorContent& content) {
   const Language language = report.language;
-  const Examination& found = *report.examination;
+  const SnapshotCase& found = *report.snapshot_case;
   const auto bytes = [&](std::int64_t amount) { return bytes_in(language, amount); };
   if (found.failure) {
     const Failure& failure = *found.failure;
@@ -53,7 +53,7 @@ void add_answer(const SnapshotReport& report, DoctorContent& content) {
 
 // The fixes of the doctor, for the run that the config or the snapshot describes.
 void add_doctor_fixes(const SnapshotReport& report, DoctorContent& content) {
-  const Examination& found = *report.examination;
+  const SnapshotCase& found = *report.snapshot_case;
   if (!found.doctor || !found.doctor->fixes) return;
   DoctorReport of_doctor = doctor_report(*found.doctor);
   of_doctor.language = report.language;
@@ -73,7 +73,7 @@ std::vector<std::string> again(const SnapshotReport& report, const std::string& 
 }
 
 DoctorFacts last_facts(const SnapshotReport& report) {
-  const Examination& found = *report.examination;
+  const SnapshotCase& found = *report.snapshot_case;
   const Language language = report.language;
   DoctorFacts facts;
   const auto command = [&](TextId label, std::vector<std::string> words) {

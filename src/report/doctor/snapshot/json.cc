@@ -10,10 +10,10 @@ namespace snug::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using doctor::snapshot::Examination;
 using doctor::snapshot::FreeMemory;
 using doctor::snapshot::Moment;
 using doctor::snapshot::Name;
+using doctor::snapshot::SnapshotCase;
 
 constexpr std::size_t kBlocksTold = 100000;
 
@@ -32,7 +32,7 @@ Json moment_of(const SnapshotReport& report, const Moment& moment) {
     roles[std::string(doctor::snapshot::name_of(static_cast<doctor::snapshot::Role>(i)))] =
         moment.bytes[i];
   }
-  for (const doctor::snapshot::Held& row : moment.rows) {
+  for (const doctor::snapshot::HeldTensors& row : moment.rows) {
     Json tensor = name_of_tensor(report, row.name);
     tensor.erase("layer");
     tensor["bytes"] = row.bytes;
@@ -57,7 +57,7 @@ Json free_of(const FreeMemory& free) {
 }
 
 Json failure_of(const SnapshotReport& report) {
-  const Examination& found = *report.examination;
+  const SnapshotCase& found = *report.snapshot_case;
   if (!found.failure) return nullptr;
   const doctor::snapshot::Failure& failure = *found.failure;
   std::string phase(doctor::torch::name_of(failure.phase));
@@ -83,7 +83,7 @@ Json model_of(const doctor::snapshot::ModelSizes& sizes) {
       {"bias", sizes.bias},        {"dropout", sizes.dropout},    {"autocast", sizes.half}};
 }
 
-Json comparison_of(const Examination& found) {
+Json comparison_of(const SnapshotCase& found) {
   if (!found.comparison) return nullptr;
   Json tensors = Json::array(), others = Json::array();
   for (const doctor::snapshot::ComparedTensor& tensor : found.comparison->tensors) {
@@ -104,7 +104,7 @@ Json comparison_of(const Examination& found) {
 }
 
 Json blocks_of(const SnapshotReport& report) {
-  const Examination& found = *report.examination;
+  const SnapshotCase& found = *report.snapshot_case;
   Json blocks = Json::array();
   for (const doctor::snapshot::Segment& segment : found.snapshot.segments) {
     for (std::uint32_t i = 0; i < segment.block_count && blocks.size() < kBlocksTold; ++i) {
@@ -121,7 +121,7 @@ Json blocks_of(const SnapshotReport& report) {
 
 // The members of the doctor's own report on the run.
 void add_doctor(const SnapshotReport& report, Json& json) {
-  const Examination& found = *report.examination;
+  const SnapshotCase& found = *report.snapshot_case;
   Json of_doctor;
   if (found.doctor) {
     DoctorReport whole = doctor_report(*found.doctor);
@@ -136,7 +136,7 @@ void add_doctor(const SnapshotReport& report, Json& json) {
 }  // namespace
 
 std::string snapshot_json(const SnapshotReport& report) {
-  const Examination& found = *report.examination;
+  const SnapshotCase& found = *report.snapshot_case;
   const DoctorContent content = snapshot_content(report);
   Json json;
   json["headline"] = content.headline;
@@ -144,8 +144,8 @@ std::string snapshot_json(const SnapshotReport& report) {
   json["now"] = moment_of(report, found.now);
   json["cache"] = free_of(found.free);
   json["out_of_memory"] = failure_of(report);
-  json["model"] = model_of(found.reading.sizes);
-  json["is_nanogpt"] = found.reading.model.is_gpt;
+  json["model"] = model_of(found.inferred.sizes);
+  json["is_nanogpt"] = found.inferred.model.is_gpt;
   json["has_config"] = found.has_config;
   json["record"] = {{"events", found.snapshot.trace.event_count},
                     {"first_event", found.snapshot.trace.first_event},

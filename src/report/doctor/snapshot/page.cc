@@ -16,9 +16,9 @@ namespace snug::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using doctor::snapshot::Examination;
 using doctor::snapshot::kRoleCount;
 using doctor::snapshot::Role;
+using doctor::snapshot::SnapshotCase;
 using doctor::snapshot::TimelinePoint;
 
 constexpr char kPage[] =
@@ -47,7 +47,7 @@ std::vector<std::size_t> roles_of(const doctor::snapshot::Timeline& timeline) {
 }
 
 Json points_of(const SnapshotReport& report, const std::vector<std::size_t>& roles) {
-  const Examination& found = *report.examination;
+  const SnapshotCase& found = *report.snapshot_case;
   Json points = Json::array();
   for (const TimelinePoint& point : found.timeline.points) {
     Json bytes = Json::array();
@@ -74,7 +74,7 @@ Json words_of(Language language) {
 }
 
 std::string timeline_data(const SnapshotReport& report) {
-  const Examination& found = *report.examination;
+  const SnapshotCase& found = *report.snapshot_case;
   const std::vector<std::size_t> roles = roles_of(found.timeline);
   Json list = Json::array();
   for (const std::size_t role : roles) {
@@ -92,7 +92,7 @@ std::string timeline_data(const SnapshotReport& report) {
 }
 
 std::string timeline_section(const SnapshotReport& report) {
-  if (report.examination->timeline.points.empty()) return "";
+  if (report.snapshot_case->timeline.points.empty()) return "";
   const auto word = [&](SnapshotTextId id) { return escape_html(text_in(report.language, id)); };
   return fmt::format(
       "<section id=\"timeline\">\n<h2>{}</h2>\n<p class=\"under\">{}</p>\n"

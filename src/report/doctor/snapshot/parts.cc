@@ -11,12 +11,12 @@
 namespace snug::report {
 namespace {
 
-using doctor::snapshot::Examination;
 using doctor::snapshot::FreeMemory;
-using doctor::snapshot::Held;
+using doctor::snapshot::HeldTensors;
 using doctor::snapshot::Moment;
 using doctor::snapshot::Name;
 using doctor::snapshot::Role;
+using doctor::snapshot::SnapshotCase;
 using doctor::snapshot::Source;
 
 constexpr std::size_t kTensorsShown = 16;
@@ -30,7 +30,7 @@ std::string percent_of(Language language, std::int64_t part, std::int64_t whole)
 class Facts {
  public:
   explicit Facts(const SnapshotReport& report)
-      : language_(report.language), found_(*report.examination), report_(report) {}
+      : language_(report.language), found_(*report.snapshot_case), report_(report) {}
 
   DoctorFacts all() {
     add_failure();
@@ -59,7 +59,7 @@ class Facts {
   }
 
   void add_model() {
-    const doctor::snapshot::ModelSizes& sizes = found_.reading.sizes;
+    const doctor::snapshot::ModelSizes& sizes = found_.inferred.sizes;
     std::vector<std::string> lines;
     if (sizes.is_known()) {
       lines.push_back(
@@ -106,7 +106,7 @@ class Facts {
   void add_named() {
     const Moment& moment = found_.moment();
     std::int64_t by_size = 0;
-    for (const Held& row : moment.rows) {
+    for (const HeldTensors& row : moment.rows) {
       if (row.name.source == Source::kSize && row.name.role != Role::kUnknown) by_size += row.bytes;
     }
     const std::int64_t named = moment.named_bytes(), total = moment.total_bytes();
@@ -134,7 +134,7 @@ class Facts {
   }
 
   Language language_;
-  const Examination& found_;
+  const SnapshotCase& found_;
   const SnapshotReport& report_;
   DoctorFacts facts_;
 };
@@ -161,7 +161,7 @@ Band band_of(Role role) {
 
 std::string place_text(const SnapshotReport& report, const Name& name) {
   if (name.frame == doctor::snapshot::kNoFrame) return "";
-  const doctor::snapshot::Snapshot& snapshot = report.examination->snapshot;
+  const doctor::snapshot::Snapshot& snapshot = report.snapshot_case->snapshot;
   const doctor::snapshot::Frame& frame = snapshot.frames[name.frame];
   return clean(
       fmt::format("{}:{}", doctor::snapshot::file_name(snapshot.texts[frame.file]), frame.line));
@@ -177,7 +177,7 @@ DoctorFacts snapshot_facts(const SnapshotReport& report) { return Facts(report).
 
 DoctorBars snapshot_bars(const SnapshotReport& report) {
   const Language language = report.language;
-  const Examination& found = *report.examination;
+  const SnapshotCase& found = *report.snapshot_case;
   const Moment& moment = found.moment();
   DoctorBars bars;
   bars.language = language;
@@ -202,7 +202,7 @@ DoctorBars snapshot_bars(const SnapshotReport& report) {
 
 DoctorTable snapshot_tensors(const SnapshotReport& report) {
   const Language language = report.language;
-  const std::vector<Held>& rows = report.examination->moment().rows;
+  const std::vector<HeldTensors>& rows = report.snapshot_case->moment().rows;
   const auto heading = [&](SnapshotTextId id) { return text_in(language, id); };
   DoctorTable table;
   table.title = heading(SnapshotTextId::kTensorsTitle);
@@ -215,7 +215,7 @@ DoctorTable snapshot_tensors(const SnapshotReport& report) {
                    {heading(SnapshotTextId::kHeadMemory), 10, true},
                    {heading(SnapshotTextId::kHeadNumber), 6, true},
                    {heading(SnapshotTextId::kHeadLayers), 9, true}};
-  for (const Held& row : rows) {
+  for (const HeldTensors& row : rows) {
     table.rows.push_back({Tone::kPlain,
                           {tensor_title(report, row.name), where_of(report, row.name),
                            bytes_in(language, row.bytes), thousands_in(language, row.count),
@@ -226,7 +226,7 @@ DoctorTable snapshot_tensors(const SnapshotReport& report) {
 
 DoctorPoints snapshot_advice(const SnapshotReport& report) {
   const Language language = report.language;
-  const Examination& found = *report.examination;
+  const SnapshotCase& found = *report.snapshot_case;
   const Moment& moment = found.moment();
   DoctorPoints points;
   points.title = text_in(language, SnapshotTextId::kAdviceTitle);

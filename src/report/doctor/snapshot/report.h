@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "doctor/snapshot/examination.h"
+#include "doctor/snapshot/snapshot_case.h"
 #include "report/catalogue/messages.h"
 
 namespace snug::report {
 
-// The examination is the caller's, and outlives the report.
+// The case is the caller's, and outlives the report.
 struct SnapshotReport {
-  const doctor::snapshot::Examination* examination = nullptr;
+  const doctor::snapshot::SnapshotCase* snapshot_case = nullptr;
   std::vector<std::string> arguments;  // after `snug doctor`, as typed
   std::string written;                 // the file that --write made; empty: none
   std::string not_written;             // why --write made none

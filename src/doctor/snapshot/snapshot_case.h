@@ -17,7 +17,7 @@
 
 namespace snug::doctor::snapshot {
 
-struct ExaminationInputs {
+struct SnapshotInputs {
   Snapshot snapshot;
   std::vector<std::string> config;  // files and --key=value; empty: what the snapshot shows
   bool older_pytorch = false;
@@ -43,9 +43,9 @@ struct Failure {
   std::int64_t count = 0;  // failures in the record; this is the last
 };
 
-struct Examination {
+struct SnapshotCase {
   Snapshot snapshot;
-  Reading reading;
+  InferredModel inferred;
   Names names;
   Moment now;
   FreeMemory free;
@@ -61,6 +61,6 @@ struct Examination {
 };
 
 // Throws ConfigError for a config that no run can have.
-Examination examine_snapshot(ExaminationInputs inputs);
+SnapshotCase examine_snapshot(SnapshotInputs inputs);
 
 }  // namespace snug::doctor::snapshot

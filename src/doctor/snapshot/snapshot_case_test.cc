@@ -1,4 +1,4 @@
-#include "doctor/snapshot/examination.h"
+#include "doctor/snapshot/snapshot_case.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@ namespace {
 
 using torch::TorchPhase;
 
-Examination examined(const std::string& pickle, std::vector<std::string> config = {},
-                     bool with_fixes = false) {
-  ExaminationInputs inputs;
+SnapshotCase examined(const std::string& pickle, std::vector<std::string> config = {},
+                      bool with_fixes = false) {
+  SnapshotInputs inputs;
   inputs.snapshot = read_snapshot(pickle, "test");
   inputs.config = std::move(config);
   inputs.with_fixes = with_fixes;
@@ -24,7 +24,7 @@ const torch::TorchRun kRun = torch::sized_torch_run(2, 4, 256, 128, 50304, 4);
 
 TEST(SnapshotExamination, TheModelIsToldTensorByTensor) {
   TapeSnapshot maker(kRun);
-  const Examination found = examined(maker.make(maker.end_of(TorchPhase::kForward)).pickle);
+  const SnapshotCase found = examined(maker.make(maker.end_of(TorchPhase::kForward)).pickle);
   ASSERT_TRUE(found.comparison);
   EXPECT_GT(found.comparison->tensors.size(), 12u);
   for (const ComparedTensor& tensor : found.comparison->tensors) {
@@ -38,9 +38,9 @@ TEST(SnapshotExamination, TheModelIsToldTensorByTensor) {
 
 TEST(SnapshotExamination, AConfigOfAnotherRunIsNoticed) {
   TapeSnapshot maker(kRun);
-  const Examination found = examined(maker.make(maker.end_of(TorchPhase::kForward)).pickle,
-                                     {"--n_layer=2", "--n_head=4", "--n_embd=512",
-                                      "--block_size=128", "--batch_size=8", "--vocab_size=50304"});
+  const SnapshotCase found = examined(maker.make(maker.end_of(TorchPhase::kForward)).pickle,
+                                      {"--n_layer=2", "--n_head=4", "--n_embd=512",
+                                       "--block_size=128", "--batch_size=8", "--vocab_size=50304"});
   ASSERT_TRUE(found.comparison);
   std::vector<std::string_view> keys;
   for (const OtherSetting& other : found.comparison->others) keys.push_back(other.key);
@@ -55,7 +55,7 @@ TEST(SnapshotExamination, TheMomentOfTheFailure) {
   options.oom_bytes = 4ll * 4 * 128 * 50304;
   options.device_free_bytes = 1 << 20;
   const std::size_t end = maker.end_of(TorchPhase::kForward);
-  const Examination found = examined(maker.make(end, options).pickle, {}, true);
+  const SnapshotCase found = examined(maker.make(end, options).pickle, {}, true);
   ASSERT_TRUE(found.failure);
   EXPECT_EQ(found.failure->request_bytes, options.oom_bytes);
   EXPECT_EQ(found.failure->tensor.label, "log-probabilities in fp32");
@@ -72,7 +72,7 @@ TEST(SnapshotExamination, EnoughButInPiecesIsFragmentation) {
   TestOptions options;
   options.oom_bytes = 4 << 20;
   options.device_free_bytes = 8 << 20;  // more than asked for
-  const Examination found =
+  const SnapshotCase found =
       examined(maker.make(maker.end_of(TorchPhase::kForward), options).pickle);
   ASSERT_TRUE(found.failure);
   EXPECT_EQ(found.failure->cause, FailureCause::kFragmentation);
@@ -84,7 +84,7 @@ TEST(SnapshotExamination, TheTimelineHasThePeakAndAddsUp) {
   for (const std::size_t first : {std::size_t{0}, end / 3}) {
     TestOptions options;
     options.first_recorded = first;
-    const Examination found = examined(maker.make(end, options).pickle);
+    const SnapshotCase found = examined(maker.make(end, options).pickle);
     std::int64_t held = 0, most = 0;
     for (std::size_t i = 0; i < end; ++i) {
       const torch::TorchEvent& event = maker.tape().events()[i];

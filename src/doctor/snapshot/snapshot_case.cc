@@ -1,4 +1,4 @@
-#include "doctor/snapshot/examination.h"
+#include "doctor/snapshot/snapshot_case.h"
 
 #include <fmt/format.h>
 
@@ -25,9 +25,9 @@ std::vector<std::string> keys_of(const ModelSizes& sizes) {
 }
 
 // Whether it ran eagerly shows in the frames, whatever the config says.
-bool ran_eagerly(const Reading& reading) {
-  return reading.model.is_gpt && std::none_of(reading.places.begin(), reading.places.end(),
-                                              [](const Place& place) { return place.compiled; });
+bool ran_eagerly(const InferredModel& inferred) {
+  return inferred.model.is_gpt && std::none_of(inferred.places.begin(), inferred.places.end(),
+                                               [](const Place& place) { return place.compiled; });
 }
 
 bool names_setting(const std::vector<std::string>& words, std::string_view key) {
@@ -36,16 +36,16 @@ bool names_setting(const std::vector<std::string>& words, std::string_view key) 
   });
 }
 
-std::optional<DoctorCase> examine_run(const ExaminationInputs& inputs, const Examination& found) {
-  const ModelSizes& sizes = found.reading.sizes;
+std::optional<DoctorCase> examine_run(const SnapshotInputs& inputs, const SnapshotCase& found) {
+  const ModelSizes& sizes = found.inferred.sizes;
   CaseInputs run;
   run.config = inputs.config;
   if (!found.has_config) {
-    if (!sizes.is_known() || sizes.tokens <= 0 || !found.reading.model.is_gpt) return std::nullopt;
+    if (!sizes.is_known() || sizes.tokens <= 0 || !found.inferred.model.is_gpt) return std::nullopt;
     const std::vector<std::string> keys = keys_of(sizes);
     run.config.insert(run.config.end(), keys.begin(), keys.end());
   }
-  if (ran_eagerly(found.reading) && !names_setting(run.config, "compile"))
+  if (ran_eagerly(found.inferred) && !names_setting(run.config, "compile"))
     run.config.emplace_back("--compile=False");
   run.older_pytorch = inputs.older_pytorch;
   run.vocabulary_of = inputs.vocabulary_of;
@@ -85,28 +85,28 @@ void fill_from(const torch::TorchRun& run, ModelSizes& sizes) {
 
 }  // namespace
 
-Examination examine_snapshot(ExaminationInputs inputs) {
-  Examination found;
+SnapshotCase examine_snapshot(SnapshotInputs inputs) {
+  SnapshotCase found;
   found.has_config = describes_run(inputs.config);
   found.snapshot = std::move(inputs.snapshot);
-  found.reading = read_places(found.snapshot);
-  ModelSizes inferred = found.reading.sizes;
+  found.inferred = infer_model(found.snapshot);
+  const ModelSizes inferred_sizes = found.inferred.sizes;
   const auto look = [&] {
-    found.names = name_all(found.snapshot, found.reading);
+    found.names = name_all(found.snapshot, found.inferred);
     found.now = held_now(found.snapshot, found.names);
     if (found.snapshot.trace.out_of_memory)
-      found.failure = failure_in(found.snapshot, found.reading, found.names);
+      found.failure = failure_in(found.snapshot, found.inferred, found.names);
   };
   look();
   found.doctor = examine_run(inputs, found);
   if (found.has_config && found.doctor && found.doctor->memory) {
-    fill_from(found.doctor->memory->run, found.reading.sizes);
+    fill_from(found.doctor->memory->run, found.inferred.sizes);
     look();
   }
   found.free = free_now(found.snapshot);
   found.timeline = timeline_of(found.snapshot, found.names);
   if (found.doctor && found.doctor->memory)
-    found.comparison = compare(*found.doctor->memory, inferred, found.moment());
+    found.comparison = compare(*found.doctor->memory, inferred_sizes, found.moment());
   return found;
 }
 
