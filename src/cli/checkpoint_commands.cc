@@ -12,7 +12,6 @@
 #include "data/token_rows.h"
 #include "device/choose.h"
 #include "formats/format.h"
-#include "gpt2/spec.h"
 #include "train/starting_model.h"
 #include "train/token_loss.h"
 

@@ -113,9 +113,17 @@ void check_sizes(const config::GptSizes& sizes, const std::string& file) {
                               sizes.n_head));
 }
 
+model::ModelSpec Source::model() const { return gpt2::make_model_spec(sizes); }
+
+model::ModelSpec Source::model_with_biases() const {
+  config::GptSizes with_biases = sizes;
+  with_biases.bias = true;
+  return gpt2::make_model_spec(with_biases);
+}
+
 void check_complete(const Source& source) {
   check_sizes(source.sizes, source.name);
-  for (const model::ParameterSpec& parameter : gpt2::make_model_spec(source.sizes).parameters) {
+  for (const model::ParameterSpec& parameter : source.model().parameters) {
     check_tensor(source, parameter.name, parameter.shape);
     if (!source.has_optimizer) continue;
     check_tensor(source, parameter.name + kFirstMoment, parameter.shape);

@@ -30,11 +30,16 @@ struct Source {
   bool has_optimizer = false;        // both moments of every parameter
   std::vector<std::string> notices;  // what was left out or assumed, a line each
 
-  // Keyed by the parameter names of gpt2/spec.h; moments have a suffix.
+  // Keyed by the names of model()'s parameters; moments have a suffix.
   std::unordered_map<std::string, StoredTensor> tensors;
   std::vector<std::unique_ptr<OpenFile>> files;  // that the tensors lie in
 
   const StoredTensor& tensor(const std::string& wanted) const;
+
+  // Every parameter that these sizes ask for.
+  model::ModelSpec model() const;
+  // The same for a format that always has biases: zeros where the source has none.
+  model::ModelSpec model_with_biases() const;
 };
 
 // Throws DataError, by tensor name, unless the source has every parameter of its model (and moment,

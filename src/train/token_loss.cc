@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "gpt2/spec.h"
 #include "plan/run_plan.h"
 #include "report/plan/refusal.h"
 #include "train/checkpoint_list.h"
@@ -105,8 +104,7 @@ void add_losses(const formats::Source& source, const data::TokenRows& rows,
 
 void add_logits(const formats::Source& source, const data::TokenRows& rows,
                 const device::Device& device, report::Language language, TokenLoss& result) {
-  const auto run = plan::plan_sampling(gpt2::make_model_spec(source.sizes), rows.length,
-                                       DType::kF32, device.target());
+  const auto run = plan::plan_sampling(source.model(), rows.length, DType::kF32, device.target());
   require_room(*run, device, language);
   Generator generator(*run, device);
   generator.load(source);

@@ -8,7 +8,6 @@
 #include "formats/gguf/metadata.h"
 #include "formats/gguf/vocabulary.h"
 #include "formats/publish.h"
-#include "gpt2/spec.h"
 
 namespace snug::formats::gguf {
 namespace {
@@ -82,10 +81,8 @@ class GgufWriter {
 
  private:
   void place_tensors() {
-    config::GptSizes sizes = source_.sizes;
-    sizes.bias = true;  // llama.cpp's gpt2 wants them: zeros where the model has none
-    std::int64_t offset = 0;
-    for (const model::ParameterSpec& parameter : gpt2::make_model_spec(sizes).parameters) {
+    std::int64_t offset = 0;  // llama.cpp's gpt2 wants biases
+    for (const model::ParameterSpec& parameter : source_.model_with_biases().parameters) {
       const bool exact = parameter.shape.rank() < 2 || parameter.name == "transformer.wpe.weight";
       placed_.push_back({parameter, exact ? DType::kF32 : dtype_, offset});
       offset = align_up(offset + placed_.back().byte_count(), kAlignment);

@@ -11,7 +11,6 @@
 #include "formats/huggingface/model_config.h"
 #include "formats/huggingface/tokenizer_files.h"
 #include "formats/huggingface/weight_files.h"
-#include "gpt2/spec.h"
 
 namespace snug::formats::huggingface {
 namespace {

@@ -6,7 +6,6 @@
 #include "formats/huggingface/model_config.h"
 #include "formats/huggingface/tokenizer_files.h"
 #include "formats/publish.h"
-#include "gpt2/spec.h"
 
 namespace snug::formats::huggingface {
 namespace {
@@ -16,9 +15,7 @@ namespace {
 class ConvertedTensors : public TensorBytes {
  public:
   explicit ConvertedTensors(const Source& source) : source_(source) {
-    config::GptSizes sizes = source.sizes;
-    sizes.bias = true;  // the format has them always; zeros where the model has none
-    for (const model::ParameterSpec& parameter : gpt2::make_model_spec(sizes).parameters) {
+    for (const model::ParameterSpec& parameter : source.model_with_biases().parameters) {
       const bool turned = is_conv1d(parameter.name);
       const Shape shape = turned ? Shape{parameter.shape[1], parameter.shape[0]} : parameter.shape;
       const auto id = static_cast<std::int32_t>(list_.size());

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "formats/float_bits.h"
 #include "formats/publish.h"
-#include "gpt2/spec.h"
 
 namespace snug::formats::llmc {
 namespace {

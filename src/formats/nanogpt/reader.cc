@@ -6,7 +6,6 @@
 #include "config/config.h"
 #include "formats/nanogpt/nanogpt.h"
 #include "formats/torch/torch_file.h"
-#include "gpt2/spec.h"
 
 namespace snug::formats::nanogpt {
 namespace {
@@ -98,7 +97,7 @@ class NanoGptReader {
   // The optimizer numbers the parameters: those that decay first, then the others.
   std::vector<std::string> numbered_parameters() const {
     std::vector<std::string> names;
-    const model::ModelSpec model = gpt2::make_model_spec(source_.sizes);
+    const model::ModelSpec model = source_.model();
     for (const bool decays : {true, false}) {
       for (const model::ParameterSpec& parameter : model.parameters) {
         if (parameter.decays == decays) names.push_back(parameter.name);

@@ -9,7 +9,6 @@
 #include "formats/nanogpt/nanogpt.h"
 #include "formats/publish.h"
 #include "formats/torch/zip_writer.h"
-#include "gpt2/spec.h"
 #include "pickle/writer.h"
 
 namespace snug::formats::nanogpt {
@@ -23,7 +22,7 @@ constexpr double kNoLossYet = 1e9;  // nanoGPT's own
 class NanoGptWriter {
  public:
   NanoGptWriter(const Source& source, const checkpoint::Path& file)
-      : source_(source), model_(gpt2::make_model_spec(source.sizes)), zip_(file) {}
+      : source_(source), model_(source.model()), zip_(file) {}
 
   void write() {
     pickle_.begin_dict();

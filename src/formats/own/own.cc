@@ -7,7 +7,6 @@
 #include "checkpoint/safetensors.h"
 #include "config/config.h"
 #include "formats/publish.h"
-#include "gpt2/spec.h"
 
 namespace snug::formats::own {
 namespace {
@@ -18,11 +17,12 @@ namespace fs = std::filesystem;
 class SourceBytes : public TensorBytes {
  public:
   explicit SourceBytes(const Source& source) : source_(source) {
-    for (const model::ParameterSpec& parameter : gpt2::make_model_spec(source.sizes).parameters) {
+    const model::ModelSpec model = source.model();
+    for (const model::ParameterSpec& parameter : model.parameters) {
       add(parameter.name, parameter.shape, weights_);
     }
     for (const char* moment : {kFirstMoment, kSecondMoment}) {
-      for (const model::ParameterSpec& parameter : gpt2::make_model_spec(source.sizes).parameters) {
+      for (const model::ParameterSpec& parameter : model.parameters) {
         add(parameter.name + moment, parameter.shape, optimizer_);
       }
     }
