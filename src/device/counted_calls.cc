@@ -218,33 +218,33 @@ struct HeadOperands {
 };
 void attention() {
   const HeadOperands o;
-  cuda::attention({kType,
-                   cuda::TensorCores::kAmpere,
-                   1,
-                   kSequence,
-                   kHead,
-                   1,
-                   o.qkv.data(),
-                   o.out.data(),
-                   o.lse.f32(),
-                   {}},
+  cuda::attention({.dtype = kType,
+                   .tensor_cores = cuda::TensorCores::kAmpere,
+                   .B = 1,
+                   .T = kSequence,
+                   .C = kHead,
+                   .H = 1,
+                   .qkv = o.qkv.data(),
+                   .out = o.out.data(),
+                   .lse = o.lse.f32(),
+                   .dropout = {}},
                   nullptr);
 }
 void attention_backward() {
   const HeadOperands o;
-  cuda::attention_backward({kType,
-                            cuda::TensorCores::kAmpere,
-                            1,
-                            kSequence,
-                            kHead,
-                            1,
-                            o.qkv.data(),
-                            o.out.data(),
-                            o.lse.f32(),
-                            o.dout.data(),
-                            o.dqkv.data(),
-                            o.scratch.f32(),
-                            {}},
+  cuda::attention_backward({.dtype = kType,
+                            .tensor_cores = cuda::TensorCores::kAmpere,
+                            .B = 1,
+                            .T = kSequence,
+                            .C = kHead,
+                            .H = 1,
+                            .qkv = o.qkv.data(),
+                            .out = o.out.data(),
+                            .lse = o.lse.f32(),
+                            .dout = o.dout.data(),
+                            .dqkv = o.dqkv.data(),
+                            .scratch = o.scratch.f32(),
+                            .dropout = {}},
                            nullptr);
 }
 
