@@ -5,9 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "device/choose.h"
+#include "profile/step_profile.h"
 #include "train/card_lines.h"
-#include "train/card_profile.h"
 
 namespace snug::cli {
 namespace {
@@ -35,7 +34,7 @@ Limits limits_of(const fit::Card* card, const config::Config& config) {
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 // Of the time that an op took, the part that the card's limits ask for.
-double share_of_limit(const train::OpTimes& row, const Limits& limits) {
+double share_of_limit(const profile::OpTimes& row, const Limits& limits) {
   return share(row.limit_seconds(limits.flop_rate, limits.byte_rate), row.median_seconds);
 }
 
@@ -44,7 +43,7 @@ double tokens_of(const config::Config& config) {
 }
 
 void print_json(const config::Config& config, const device::CardFacts& card, const Limits& limits,
-                const train::StepProfile& profile) {
+                const profile::StepProfile& profile) {
   Json json = {{"card", card.name},
                {"emulated", card.is_emulated},
                {"dtype", config.dtype},
@@ -56,7 +55,7 @@ void print_json(const config::Config& config, const device::CardFacts& card, con
                {"limit_tflops", limits.flop_rate * 1e-12},
                {"limit_gbs", limits.byte_rate * 1e-9},
                {"ops", Json::array()}};
-  for (const train::OpTimes& row : profile.ops) {
+  for (const profile::OpTimes& row : profile.ops) {
     json["ops"].push_back({{"phase", row.phase},
                            {"op", row.op},
                            {"calls", row.calls},
@@ -70,10 +69,10 @@ void print_json(const config::Config& config, const device::CardFacts& card, con
 }
 
 void print_table(const config::Config& config, const Limits& limits,
-                 const train::StepProfile& profile) {
+                 const profile::StepProfile& profile) {
   fmt::print("{:<28} {:>5} {:>9} {:>9} {:>6} {:>8} {:>7} {:>6}\n", "", "calls", "ms", "predicted",
              "share", "TFLOP/s", "GB/s", "limit");
-  for (const train::OpTimes& row : profile.ops) {
+  for (const profile::OpTimes& row : profile.ops) {
     fmt::print("{:<28} {:>5} {:>9.3f} {:>9.3f} {:>5.1f}% {:>8.2f} {:>7.1f} {:>5.0f}%\n",
                row.phase + " " + row.op, row.calls, row.median_seconds * 1e3,
                row.predicted_seconds * 1e3, 100 * share(row.median_seconds, profile.median_seconds),
@@ -96,22 +95,19 @@ void print_table(const config::Config& config, const Limits& limits,
 
 }  // namespace
 
-int bench_card(config::LoadedConfig config, bool json, const std::string& trace) {
-  std::unique_ptr<device::Device> device = device::device_to_run(config.values);
-  if (const std::string notice = device::settle_card_dtype(config, *device); !notice.empty()) {
-    fmt::print(stderr, "{}\n", notice);
-  }
+int bench_card(const config::Config& config, std::unique_ptr<device::Device> device, bool json,
+               const std::string& trace) {
   const device::CardFacts card = device->card_facts().value();
-  const Limits limits = limits_of(device->card(), config.values);
+  const Limits limits = limits_of(device->card(), config);
   for (const std::string& line : train::card_lines(card)) fmt::print(stderr, "{}\n", line);
-  const train::StepProfile profile =
-      train::profile_card(config.values, std::move(device), card.is_emulated ? 0 : kCardSeconds);
-  if (!trace.empty()) train::write_trace(trace, profile);
+  const profile::StepProfile profile =
+      profile::profile_steps(config, std::move(device), card.is_emulated ? 0 : kCardSeconds);
+  if (!trace.empty()) profile::write_trace(trace, profile);
   if (json) {
-    print_json(config.values, card, limits, profile);
+    print_json(config, card, limits, profile);
     return 0;
   }
-  print_table(config.values, limits, profile);
+  print_table(config, limits, profile);
   if (card.is_emulated) fmt::print("\n{}\n", kTimesMeanNothing);
   return 0;
 }

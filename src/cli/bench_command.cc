@@ -10,18 +10,18 @@
 #include "cli/cli.h"
 #include "config/config.h"
 #include "device/choose.h"
-#include "train/step_profile.h"
+#include "profile/step_profile.h"
 
 namespace snug::cli {
 namespace {
 
 constexpr double kSeconds = 2;
 
-double share(const train::OpTimes& row, const train::StepProfile& profile) {
+double share(const profile::OpTimes& row, const profile::StepProfile& profile) {
   return row.limit_seconds(profile.flop_rate, profile.byte_rate) / row.median_seconds;
 }
 
-void print_json(const config::Config& config, const train::StepProfile& profile) {
+void print_json(const config::Config& config, const profile::StepProfile& profile) {
   nlohmann::ordered_json json = {{"dtype", config.dtype},
                                  {"iterations", profile.iterations},
                                  {"median_ms", profile.median_seconds * 1e3},
@@ -29,7 +29,7 @@ void print_json(const config::Config& config, const train::StepProfile& profile)
                                  {"product_gflops", profile.flop_rate * 1e-9},
                                  {"memory_gbs", profile.byte_rate * 1e-9},
                                  {"ops", nlohmann::ordered_json::array()}};
-  for (const train::OpTimes& row : profile.ops) {
+  for (const profile::OpTimes& row : profile.ops) {
     json["ops"].push_back({{"phase", row.phase},
                            {"op", row.op},
                            {"calls", row.calls},
@@ -42,10 +42,10 @@ void print_json(const config::Config& config, const train::StepProfile& profile)
   fmt::print("{}\n", json.dump(2));
 }
 
-void print_table(const config::Config& config, const train::StepProfile& profile) {
+void print_table(const config::Config& config, const profile::StepProfile& profile) {
   fmt::print("{:<30} {:>6} {:>9} {:>9} {:>6} {:>8} {:>6} {:>6}\n", "", "calls", "median ms",
              "quiet ms", "share", "GFLOP/s", "GB/s", "limit");
-  for (const train::OpTimes& row : profile.ops) {
+  for (const profile::OpTimes& row : profile.ops) {
     fmt::print("{:<30} {:>6} {:>9.3f} {:>9.3f} {:>5.1f}% {:>8.1f} {:>6.1f} {:>5.0f}%\n",
                row.phase + " " + row.op, row.calls, row.median_seconds * 1e3,
                row.quiet_seconds * 1e3, 100 * row.median_seconds / profile.median_seconds,
@@ -80,13 +80,14 @@ int bench_command(Arguments arguments) {
     return true;
   });
   config::LoadedConfig config = config::load_config(config::Command::kTrain, rest);
-  device::require_runnable(config.values);
   if (config.values.vocab_size == 0) config.values.vocab_size = config::kPaddedGpt2Vocabulary;
-  if (device::runs_on_card(config.values)) return bench_card(std::move(config), json, trace);
-  device::settle_processor_dtype(config);
+  std::unique_ptr<device::Device> device = device::device_to_run(config.values);
+  device::settle_dtype(config, *device);
   for (const std::string& notice : config.notices) fmt::print(stderr, "{}\n", notice);
-  const train::StepProfile profile = train::profile_steps(config.values, kSeconds);
-  if (!trace.empty()) train::write_trace(trace, profile);
+  if (device->card_facts()) return bench_card(config.values, std::move(device), json, trace);
+  const profile::StepProfile profile =
+      profile::profile_steps(config.values, std::move(device), kSeconds);
+  if (!trace.empty()) profile::write_trace(trace, profile);
   json ? print_json(config.values, profile) : print_table(config.values, profile);
   return 0;
 }

@@ -40,7 +40,7 @@ const fit::Card* card_of(config::LoadedConfig& config) {
 }
 
 // The card's own type where Snug may choose; a word where the user chose one it has not.
-void settle_dtype(config::LoadedConfig& config, const fit::Card& card) {
+void settle_planned_dtype(config::LoadedConfig& config, const fit::Card& card) {
   const bool may_choose = config::is_derived(config, config::field_of(&config::Config::dtype));
   const bool has_16_bits = compute_dtype_named(config.values.dtype) != DType::kF32;
   if (!fit::has_fast_16bit(card) && has_16_bits) {
@@ -68,6 +68,39 @@ void settle_dtype(config::LoadedConfig& config, const fit::Card& card) {
   config.derived.erase("dtype");  // or resolve() would derive it anew, without the card's figures
 }
 
+void settle_processor_dtype(config::LoadedConfig& config) {
+  if (config.values.dtype == "tf32") {
+    config.values.dtype = "float32";
+    config.notices.push_back("dtype tf32 is for cards: float32 on this processor");
+  }
+  if (!config.is_set("dtype") ||
+      !config::is_derived(config, config::field_of(&config::Config::dtype)))
+    return;
+  // Where no unit multiplies bfloat16 its operands are widened, which saves memory and no time.
+  const std::string unit = cpu::processor_facts().bf16_products;
+  config.values.dtype = unit.empty() ? "float32" : "bfloat16";
+  config.derived.erase("dtype");  // or resolve() would derive it anew
+  config.notices.push_back(fmt::format(
+      "dtype auto: {}, {}", config.values.dtype,
+      unit.empty() ? "as fast as any on this processor (neither AMX nor AVX512_BF16); bfloat16 "
+                     "would halve the activations"
+                   : fmt::format("which this processor multiplies fastest ({})", unit)));
+}
+
+void settle_card_dtype(config::LoadedConfig& config, const program::Target& card) {
+  config::Config& values = config.values;
+  if (config::is_derived(config, config::field_of(&config::Config::dtype))) {
+    values.dtype = name_of(DType::kBF16);
+    config.derived.erase("dtype");  // or resolve() would derive it anew
+  }
+  const DType wanted = compute_dtype_named(values.dtype);
+  const DType given = card.compute_dtype(wanted);
+  if (given == wanted) return;
+  values.dtype = name_of(given);
+  config.notices.push_back(fmt::format("dtype {}, with dynamic loss scaling: the card has no {}",
+                                       name_of(given), name_of(wanted)));
+}
+
 // A card of this machine that the config means, or the emulator's, which takes any name.
 bool has_its_card(const config::Config& config) {
   if (config.device == "emulated") {
@@ -88,9 +121,7 @@ std::unique_ptr<Device> card_here(config::LoadedConfig& config) {
           ? fmt::format("planned for an emulated {}: {} of its {} free", card.name, free, total)
           : fmt::format("planned for the {} of this machine: {} of its {} free now", card.name,
                         free, total));
-  if (const std::string line = settle_card_dtype(config, *device); !line.empty()) {
-    config.notices.push_back(line);
-  }
+  settle_card_dtype(config, device->target());
   return device;
 }
 
@@ -105,32 +136,22 @@ std::unique_ptr<Device> processor_to_plan(config::LoadedConfig& config) {
   return device;
 }
 
-}  // namespace
-
-void settle_processor_dtype(config::LoadedConfig& config) {
-  if (config.values.dtype == "tf32") {
-    config.values.dtype = "float32";
-    config.notices.push_back("dtype tf32 is for cards: float32 on this processor");
+// Whether a run starts on a card, of this machine or emulated.
+bool runs_on_card(const config::Config& config) {
+  if (config.device == "auto") {
+    // An emulated card is for those who ask for it.
+    return config.card.empty() && cuda::card_device() == "cuda" && cuda::card_count() > 0;
   }
-  if (!config.is_set("dtype") ||
-      !config::is_derived(config, config::field_of(&config::Config::dtype)))
-    return;
-  // Where no unit multiplies bfloat16 its operands are widened, which saves memory and no time.
-  const std::string unit = cpu::processor_facts().bf16_products;
-  config.values.dtype = unit.empty() ? "float32" : "bfloat16";
-  config.derived.erase("dtype");  // or resolve() would derive it anew
-  config.notices.push_back(fmt::format(
-      "dtype auto: {}, {}", config.values.dtype,
-      unit.empty() ? "as fast as any on this processor (neither AMX nor AVX512_BF16); bfloat16 "
-                     "would halve the activations"
-                   : fmt::format("which this processor multiplies fastest ({})", unit)));
+  return config.device != "cpu";
 }
+
+}  // namespace
 
 std::unique_ptr<Device> device_to_plan(config::LoadedConfig& config) {
   if (has_its_card(config.values)) return card_here(config);
   const fit::Card* card = card_of(config);
   if (card == nullptr) return processor_to_plan(config);
-  settle_dtype(config, *card);
+  settle_planned_dtype(config, *card);
   return std::make_unique<CardDevice>(*card, config.values);
 }
 
@@ -142,25 +163,12 @@ std::unique_ptr<Device> device_to_run(const config::Config& config) {
   return device;
 }
 
-bool runs_on_card(const config::Config& config) {
-  if (config.device == "auto") {
-    // An emulated card is for those who ask for it.
-    return config.card.empty() && cuda::card_device() == "cuda" && cuda::card_count() > 0;
+void settle_dtype(config::LoadedConfig& config, const Device& device) {
+  if (device.target().space() == Space::kDevice) {
+    settle_card_dtype(config, device.target());
+  } else {
+    settle_processor_dtype(config);
   }
-  return config.device != "cpu";
-}
-
-std::string settle_card_dtype(config::LoadedConfig& config, const Device& card) {
-  config::Config& values = config.values;
-  if (config::is_derived(config, config::field_of(&config::Config::dtype))) {
-    values.dtype = name_of(DType::kBF16);
-  }
-  const DType wanted = compute_dtype_named(values.dtype);
-  const DType given = card.target().compute_dtype(wanted);
-  if (given == wanted) return "";
-  values.dtype = name_of(given);
-  return fmt::format("dtype {}, with dynamic loss scaling: the card has no {}", name_of(given),
-                     name_of(wanted));
 }
 
 std::string why_processor() {

@@ -1,5 +1,5 @@
-// A training run of any config on random tokens, for tests and benchmarks: the data in a temporary
-// folder, a plan for a device, by default the CPU, an engine. Nothing of the program uses it.
+// A training run of any config on random tokens, for profiles, benchmarks and tests: the data in a
+// temporary folder, a plan for a device, by default the CPU, an engine.
 #pragma once
 
 #include <cstdint>

@@ -41,12 +41,18 @@ DataError nothing_to_resume(const std::string& out_dir) {
       out_dir, earlier_run_note(out_dir)));
 }
 
-void say_device(const config::Config& config, console::Console& console) {
+// The device that the settings mean, in the precision that it computes in, and what is to be said
+// of both.
+void take_device(StartedRun& run, console::Console& console) {
+  const config::Config& config = run.config.values;
+  run.device = device::device_to_run(config);
+  device::settle_dtype(run.config, *run.device);
+  for (const std::string& notice : run.config.notices) console.line(notice);
+  const std::optional<device::CardFacts> card = run.device->card_facts();
   if (config.device == "auto") {
-    console.line(device::runs_on_card(config)
-                     ? "device: cuda"
-                     : fmt::format("device: cpu ({})", device::why_processor()));
+    console.line(card ? "device: cuda" : fmt::format("device: cpu ({})", device::why_processor()));
   }
+  for (const std::string& line : card_lines(card)) console.line(line);
 }
 
 void open_data(StartedRun& run) {
@@ -129,10 +135,6 @@ void plan_within_budget(StartedRun& run, const data::Vocabulary& vocabulary,
                         console::Console& console, const std::string& refused = "") {
   config::Config& config = run.config.values;
   const device::Device& device = *run.device;
-  if (device::runs_on_card(config)) {
-    const std::string line = device::settle_card_dtype(run.config, device);
-    if (!line.empty()) console.line(line);
-  }
   run.plan = plan::plan_training(config, vocabulary.size, device.target());
   const bool fits = run.plan->total_bytes() <= device.budget().usable_bytes;
   const bool repeats_fit = run.resume && (run.resume->fit || run.resume->safest);
@@ -195,7 +197,7 @@ void tell_if_shared(const StartedRun& run, const machine::LoadMeter& load,
   constexpr double kBusy = 0.5;
   const int threads = run.device->target().threads();
   const double others = load.cores_of_others().value_or(0);
-  if (device::runs_on_card(run.config.values) || threads < 2 || others < kBusy) return;
+  if (run.device->card_facts() || threads < 2 || others < kBusy) return;
   console.line(
       fmt::format("other programs keep about {:.1f} cores busy, and threads wait for each other: "
                   "--threads={} may be faster (and gives other last bits)",
@@ -253,8 +255,7 @@ StartedRun start_training(config::LoadedConfig config, console::Console& console
   } else if (starts_from_model(settings)) {
     run.origin = take_starting_model(run.config);
   }
-  if (!device::runs_on_card(settings)) device::settle_processor_dtype(run.config);
-  for (const std::string& notice : run.config.notices) console.line(notice);
+  take_device(run, console);
   if (settings.wandb_log) {
     console.line(
         fmt::format("wandb_log: nothing is written for Weights & Biases; losses go to {}/{} "
@@ -262,8 +263,6 @@ StartedRun start_training(config::LoadedConfig config, console::Console& console
                     "wandb sync takes",
                     settings.out_dir, kMetricsFile, settings.out_dir, metrics::kEventFolder));
   }
-  say_device(settings, console);
-
   data::Vocabulary vocabulary = data::find_vocabulary(settings);
   if (run.resume) vocabulary.origin = "the checkpoint's";
   if (run.origin) {
@@ -278,8 +277,6 @@ StartedRun start_training(config::LoadedConfig config, console::Console& console
     run.entropy_floor = vocabulary.meta->entropy_floor;
   }
   open_data(run);
-  run.device = device::device_to_run(settings);
-  for (const std::string& line : card_lines(run.device->card_facts())) console.line(line);
   identify(run, vocabulary, console);
   const config::LoadedConfig asked = run.config;
   plan_within_budget(run, vocabulary, console);

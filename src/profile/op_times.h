@@ -1,13 +1,15 @@
-// Where the time of an iteration goes, op by op: a run on random tokens is watched for a few
-// iterations. Data only; what is printed of it is the caller's.
+// Where the time of an iteration goes, op by op, on any device: what was watched is added up by
+// phase and kind of op. Data only; what is printed of it is the caller's.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "config/config.h"
+#include "program/program.h"
 
-namespace snug::train {
+namespace snug::profile {
 
 // What the ops of one kind, in one phase, did and took in an iteration.
 struct OpTimes {
@@ -37,10 +39,35 @@ struct StepProfile {
   double predicted_seconds = 0;                  // cards: of an iteration, by the fit's rates
 };
 
-// Plans and runs the config on this processor for about `seconds`; vocab_size must be set.
-StepProfile profile_steps(const config::Config& config, double seconds);
+// One run of an op, or of its part of a loop's rows.
+struct WatchedOp {
+  const program::Phase* phase = nullptr;
+  const ops::Op* op = nullptr;
+  std::int64_t row_count = 0;
+  double start_seconds = 0, seconds = 0;  // the start from that of the iteration
+  double predicted_seconds = 0;           // of the whole op, not of a part of its rows
+};
+
+// Iterations of one program, added up.
+class OpTimeTable {
+ public:
+  explicit OpTimeTable(const program::Program& program) : program_(program) {}
+
+  void begin_iteration();
+  void add(const WatchedOp& watched);
+  void end_iteration();
+
+  StepProfile result() const;
+
+ private:
+  const program::Program& program_;
+  std::map<std::string, OpTimes> now_;  // of the iteration under way, median_seconds as a sum
+  std::map<std::string, std::vector<double>> seconds_;
+  std::vector<double> iterations_;
+  std::vector<OpEvent> events_;
+};
 
 // The events as Chrome's trace format, which Perfetto opens. Throws DeviceError.
 void write_trace(const std::string& path, const StepProfile& profile);
 
-}  // namespace snug::train
+}  // namespace snug::profile
