@@ -49,6 +49,7 @@ TEST(Architecture, IncludesFollowTheTable) {
   ASSERT_GT(sources().size(), 300u);
   ASSERT_GE(table().size(), 13u) << "docs/architecture.md has lost its table";
   expect_none(forbidden_includes(sources(), table()));
+  expect_none(unused_permissions(sources(), table()));
   expect_none(rows_without_folder(sources(), table()));
 }
 
@@ -121,6 +122,14 @@ TEST(ArchitectureRule, FindsAnIncludeThatTurnsBack) {
   EXPECT_EQ(includes_in("backend/cpu/x.cc", "backend/executor.h"), Finds{});
   EXPECT_EQ(includes_in("base/x.cc", "hwy/highway.h"), Finds{});
   EXPECT_EQ(includes_in("main.cc", "config/config.h"), Finds{});
+}
+
+TEST(ArchitectureRule, FindsAPermissionThatNobodyUses) {
+  const MayUse table = {{"base", {}}, {"config", {"base"}}, {"backend", {"base", "config"}}};
+  const SourceTree tree = {{"config/config.h", "#include \"base/error.h\"\n"},
+                           {"backend/cpu/x.h", "#include \"config/config.h\"\n"}};
+  EXPECT_EQ(unused_permissions(tree, table),
+            Finds{"the table lets backend use base, and no file does"});
 }
 
 TEST(ArchitectureRule, FindsARowWithoutAFolder) {

@@ -119,6 +119,25 @@ Finds forbidden_includes(const SourceTree& tree, const MayUse& may_use) {
   return finds;
 }
 
+Finds unused_permissions(const SourceTree& tree, const MayUse& may_use) {
+  MayUse unused = may_use;
+  for (const SourceFile& file : tree) {
+    const std::string row = row_of(folder_of(file.path), may_use);
+    if (row.empty()) continue;
+    for (const std::string& include : includes_of(file)) {
+      std::erase_if(unused[row],
+                    [&](const std::string& name) { return is_within(folder_of(include), name); });
+    }
+  }
+  Finds finds;
+  for (const auto& [row, names] : unused) {
+    for (const std::string& name : names) {
+      finds.push_back(fmt::format("the table lets {} use {}, and no file does", row, name));
+    }
+  }
+  return finds;
+}
+
 Finds rows_without_folder(const SourceTree& tree, const MayUse& may_use) {
   Finds finds;
   const auto check = [&](const std::string& name) {

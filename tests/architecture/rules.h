@@ -23,6 +23,9 @@ MayUse may_use_in(const std::string& markdown);
 // Includes that the table does not allow, and folders without a row.
 Finds forbidden_includes(const SourceTree& tree, const MayUse& may_use);
 
+// What the table allows and nobody does.
+Finds unused_permissions(const SourceTree& tree, const MayUse& may_use);
+
 // Rows that name a folder which does not exist.
 Finds rows_without_folder(const SourceTree& tree, const MayUse& may_use);
 
