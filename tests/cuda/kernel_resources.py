@@ -15,8 +15,6 @@ from pathlib import Path
 MIN_WARPS = 8  # a kernel with less cannot hide latency at all
 # What is known and waits to be better: kernel with its template arguments, as c++filt has them, and arch.
 KNOWN = {
-    ("norm_kernel<__half, 1, true>", "120"): "4 + 4 bytes spilled; widths that are no multiple of eight",
-    ("norm_kernel<__nv_bfloat16, 1, true>", "120"): "the same",
     ("backward_kernel<128, true>", "75"): "6% of the warps; float32 on Turing",
     ("backward_kernel<128, false>", "75"): "6% of the warps; float32 on Turing",
 }
