@@ -83,7 +83,8 @@ class SmallRun : public train::RandomRun {
   // For tests that look inside a step, on either device.
   cpu::CpuExecutor& executor() {
     auto* remote = dynamic_cast<RemoteExecutor*>(&engine().executor());
-    return remote != nullptr ? remote->inner() : train::RandomRun::executor();
+    return remote != nullptr ? remote->inner()
+                             : dynamic_cast<cpu::CpuExecutor&>(engine().executor());
   }
 
   std::string bytes() { return state_bytes(*this); }

@@ -155,6 +155,16 @@ double RemoteExecutor::measure_peak_flops() {
   return inner_.measure_peak_flops();
 }
 
+double RemoteExecutor::measure_byte_rate() { return inner_.measure_byte_rate(); }
+
+std::vector<backend::TimedOp> RemoteExecutor::time_ops(const std::function<void()>& work) {
+  wait();
+  return inner_.time_ops([&] {
+    work();
+    wait();
+  });
+}
+
 RemoteDevice::RemoteDevice(const config::Config& config, std::int64_t capacity_bytes)
     : device::Device(remote_budget(config, capacity_bytes)),
       cpu_(config),

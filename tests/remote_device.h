@@ -46,6 +46,8 @@ class RemoteExecutor : public backend::Executor {
   void read(TensorId id, std::int64_t offset, std::span<std::byte> bytes) override;
   void wait() override;
   double measure_peak_flops() override;
+  double measure_byte_rate() override;
+  std::vector<backend::TimedOp> time_ops(const std::function<void()>& work) override;
 
   // For tests that look inside a step: their observers run while the pages can be reached.
   cpu::CpuExecutor& inner() { return inner_; }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "base/tensor_bytes.h"
 #include "program/program.h"
@@ -33,6 +34,15 @@ struct StepContext {
   const HostTransfer* transfer = nullptr;
 };
 
+// An op as it was run, in the loss head once per chunk. Of two that run as one, the first has the
+// time of both.
+struct TimedOp {
+  const program::Phase* phase = nullptr;
+  const ops::Op* op = nullptr;
+  std::int64_t row_count = 0;
+  double start_seconds = 0, seconds = 0;  // the start from that of the work
+};
+
 // A Program bound to the memory that its Plan asks for, on one device. Nothing is allocated after
 // construction. One thread of the host calls it.
 class Executor {
@@ -58,6 +68,12 @@ class Executor {
   // FLOP/s of square products at the precision of the arithmetic, measured for a fraction of a
   // second in the executor's own memory, whose content is lost: before the first load. 0: unknown.
   virtual double measure_peak_flops() = 0;
+  // Bytes per second, read and written, of what streams through the device's memory, in the same
+  // way; on the processor in 768 MiB beside the plan's. 0: unknown.
+  virtual double measure_byte_rate() = 0;
+
+  // What `work` has this executor do, op by op, by the device's own clock.
+  virtual std::vector<TimedOp> time_ops(const std::function<void()>& work) = 0;
 };
 
 // Runs a load or save phase to its end. What `transfer` throws passes through.

@@ -26,6 +26,7 @@ void print_json(const config::Config& config, const profile::StepProfile& profil
                                  {"iterations", profile.iterations},
                                  {"median_ms", profile.median_seconds * 1e3},
                                  {"quiet_ms", profile.quiet_seconds * 1e3},
+                                 {"predicted_ms", profile.predicted_seconds * 1e3},
                                  {"product_gflops", profile.flop_rate * 1e-9},
                                  {"memory_gbs", profile.byte_rate * 1e-9},
                                  {"ops", nlohmann::ordered_json::array()}};
@@ -59,8 +60,9 @@ void print_table(const config::Config& config, const profile::StepProfile& profi
              tokens / profile.median_seconds, profile.iterations, config.dtype);
   fmt::print(
       "\nlimit: share of what products alone ({:.0f} GFLOP/s) or memory ({:.1f} GB/s) would allow, "
-      "both measured now;\nabove 100% the bytes came from a cache. quiet: the 10th percentile.\n",
-      profile.flop_rate * 1e-9, profile.byte_rate * 1e-9);
+      "both measured now;\nabove 100% the bytes came from a cache. quiet: the 10th percentile.\n"
+      "`snug plan` and --fit reckon with {:.1f} ms an iteration.\n",
+      profile.flop_rate * 1e-9, profile.byte_rate * 1e-9, profile.predicted_seconds * 1e3);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/bytes.h"
+#include "base/integers.h"
 
 namespace snug::cli {
 namespace {
@@ -57,7 +58,7 @@ const fit::Card* known_card(const cuda::CardReading& card) {
   if (!card.total_bytes) return named;
   if (named != nullptr && has_memory(*named, *card.total_bytes)) return named;
   // Only the memory tells an RTX 4060 Ti with 16 GB from one with 8.
-  const std::int64_t gib = (*card.total_bytes + kGiB - 1) / kGiB;
+  const std::int64_t gib = ceil_div(*card.total_bytes, kGiB);
   const fit::Card* variant = fit::find_card(fmt::format("{} {}GB", card.name, gib));
   return variant != nullptr && has_memory(*variant, *card.total_bytes) ? variant : nullptr;
 }

@@ -7,7 +7,8 @@
 
 namespace snug::config {
 
-// Rows of GPT-2's embedding as nanoGPT pads it: 50257 tokens up to a multiple of 64.
+constexpr std::int64_t kGpt2Vocabulary = 50257;  // GPT-2's tokens
+// Rows of GPT-2's embedding as nanoGPT pads it, to a multiple of 64.
 constexpr std::int64_t kPaddedGpt2Vocabulary = 50304;
 
 // Defaults are nanoGPT's, GPT-2 124M.

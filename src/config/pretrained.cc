@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "config/diagnostic.h"
 #include "config/fields.h"
+#include "config/gpt_sizes.h"
 
 namespace snug::config {
 namespace {
@@ -21,7 +22,7 @@ constexpr Pretrained kPretrained[] = {{"gpt2", 12, 12, 768},
                                       {"gpt2-medium", 24, 16, 1024},
                                       {"gpt2-large", 36, 20, 1280},
                                       {"gpt2-xl", 48, 25, 1600}};
-constexpr std::int64_t kPositions = 1024, kVocabulary = 50257;
+constexpr std::int64_t kPositions = 1024;
 
 const Pretrained* find_pretrained(std::string_view name) {
   const auto at = std::find_if(std::begin(kPretrained), std::end(kPretrained),
@@ -57,7 +58,7 @@ void apply_pretrained(LoadedConfig& config) {
   force(config, &Config::n_layer, model->n_layer, overruled);
   force(config, &Config::n_head, model->n_head, overruled);
   force(config, &Config::n_embd, model->n_embd, overruled);
-  force(config, &Config::vocab_size, kVocabulary, overruled);
+  force(config, &Config::vocab_size, kGpt2Vocabulary, overruled);
   force(config, &Config::bias, true, overruled);
   force(config, &Config::gelu, std::string("tanh"), overruled);
   if (overruled.empty()) return;

@@ -10,8 +10,8 @@ namespace {
 // CUDA and the driver number cards each in their own order, and CUDA_VISIBLE_DEVICES changes one of
 // them: the place in the machine is what they share.
 bool is_same(const cuda::OpenCard& card, const cuda::CardReading& reading, bool is_only_one) {
-  if (reading.pci_place.empty() || card.pci_place.empty()) return is_only_one;
-  return reading.pci_place == card.pci_place;
+  if (reading.pci_address.empty() || card.pci_address.empty()) return is_only_one;
+  return reading.pci_address == card.pci_address;
 }
 
 }  // namespace

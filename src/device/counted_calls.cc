@@ -69,32 +69,41 @@ void embed() {
   const Zeros tokens(DType::kI32, kRows), wte(kType, 4096 * kWidth), wpe(kType, kRows * kWidth);
   const Activations out;
   tokens.put(tokens_of(kRows));
-  cuda::embed({kType, 1, kRows, kWidth, tokens.i32(), wte.data(), wpe.data(), out.data(), 0, {}},
+  cuda::embed({.dtype = kType,
+               .B = 1,
+               .T = kRows,
+               .C = kWidth,
+               .tokens = tokens.i32(),
+               .wte = wte.data(),
+               .wpe = wpe.data(),
+               .out = out.data(),
+               .first_position = 0,
+               .dropout = {}},
               nullptr);
 }
 
 void embed_backward() {
   constexpr std::int64_t V = 4096;
   const Zeros tokens(DType::kI32, kRows), slot(DType::kI32, V), row_token(DType::kI32, V),
-      row_count(DType::kI32, 1), scratch(DType::kI32, 3 * kRows);
+      row_count(DType::kI32, 1), scratch(DType::kI32, cuda::embed_backward_ints(kRows));
   const Activations dx;
   const Floats dwpe(kRows * kWidth), rows(kRows * kWidth);
   tokens.put(tokens_of(kRows));
   slot.put(std::vector<std::int32_t>(V, -1));
-  cuda::embed_backward({kType,
-                        1,
-                        kRows,
-                        kWidth,
-                        tokens.i32(),
-                        dx.data(),
-                        dwpe.f32(),
-                        rows.f32(),
-                        kRows,
-                        slot.i32(),
-                        row_token.i32(),
-                        row_count.i32(),
-                        scratch.i32(),
-                        {}},
+  cuda::embed_backward({.dtype = kType,
+                        .B = 1,
+                        .T = kRows,
+                        .C = kWidth,
+                        .tokens = tokens.i32(),
+                        .dx = dx.data(),
+                        .dwpe = dwpe.f32(),
+                        .rows = rows.f32(),
+                        .capacity = kRows,
+                        .slot = slot.i32(),
+                        .row_token = row_token.i32(),
+                        .row_count = row_count.i32(),
+                        .scratch = scratch.i32(),
+                        .dropout = {}},
                        nullptr);
 }
 
@@ -105,7 +114,12 @@ void merge_rows() {
   std::iota(order.begin(), order.end(), 0);
   row_token.put(order);
   row_count.put({static_cast<std::int32_t>(kRows)});
-  cuda::merge_embed_rows({kRows, kWidth, rows.f32(), row_token.i32(), row_count.i32(), dwte.f32()},
+  cuda::merge_embed_rows({.capacity = kRows,
+                          .C = kWidth,
+                          .rows = rows.f32(),
+                          .row_token = row_token.i32(),
+                          .row_count = row_count.i32(),
+                          .dwte = dwte.f32()},
                          nullptr);
 }
 
@@ -114,8 +128,20 @@ struct NormOperands {
   Floats gamma{kWidth}, beta{kWidth}, mean{kRows}, rstd{kRows};
 
   cuda::LayerNorm op() const {
-    return {kType,    1,          kRows,      kWidth,  x.data(), gamma.f32(), beta.f32(),
-            y.data(), mean.f32(), rstd.f32(), nullptr, nullptr,  nullptr,     {}};
+    return {.dtype = kType,
+            .B = 1,
+            .T = kRows,
+            .C = kWidth,
+            .x = x.data(),
+            .gamma = gamma.f32(),
+            .beta = beta.f32(),
+            .y = y.data(),
+            .mean = mean.f32(),
+            .rstd = rstd.f32(),
+            .residual = nullptr,
+            .branch = nullptr,
+            .sum = nullptr,
+            .dropout = {}};
   }
 };
 
@@ -135,17 +161,33 @@ void norm_backward() {
   constexpr std::int64_t kMany = 4 * cuda::kReductionBlocks;  // blocks go from row to row
   const Zeros dy(kType, kMany * kWidth), x(kType, kMany * kWidth), dx(kType, kMany * kWidth);
   const Floats gamma(kWidth), mean(kMany), rstd(kMany), dgamma(kWidth), dbeta(kWidth),
-      scratch(cuda::kReductionBlocks * 2 * kWidth);
-  cuda::layernorm_backward({kType, kMany, kWidth, dy.data(), x.data(), gamma.f32(), mean.f32(),
-                            rstd.f32(), dx.data(), dgamma.f32(), dbeta.f32(), scratch.f32()},
+      scratch(cuda::norm_backward_floats(kWidth));
+  cuda::layernorm_backward({.dtype = kType,
+                            .rows = kMany,
+                            .C = kWidth,
+                            .dy = dy.data(),
+                            .x = x.data(),
+                            .gamma = gamma.f32(),
+                            .mean = mean.f32(),
+                            .rstd = rstd.f32(),
+                            .dx = dx.data(),
+                            .dgamma = dgamma.f32(),
+                            .dbeta = dbeta.f32(),
+                            .scratch = scratch.f32()},
                            nullptr);
 }
 
 void bias_backward() {
   constexpr std::int64_t kMany = 1024;
   const Zeros dy(kType, kMany * kWidth);
-  const Floats dbias(kWidth), scratch(cuda::kReductionBlocks * kWidth);
-  cuda::bias_backward({kType, kMany, kWidth, dy.data(), dbias.f32(), scratch.f32()}, nullptr);
+  const Floats dbias(kWidth), scratch(cuda::bias_backward_floats(kWidth));
+  cuda::bias_backward({.dtype = kType,
+                       .rows = kMany,
+                       .N = kWidth,
+                       .dy = dy.data(),
+                       .dbias = dbias.f32(),
+                       .scratch = scratch.f32()},
+                      nullptr);
 }
 
 void gelu() {
@@ -158,13 +200,27 @@ void gelu_backward() {
 }
 void residual_add() {
   const Activations residual, branch, out;
-  cuda::residual_add({kType, 1, kRows, kWidth, residual.data(), branch.data(), out.data(), {}},
+  cuda::residual_add({.dtype = kType,
+                      .B = 1,
+                      .T = kRows,
+                      .C = kWidth,
+                      .residual = residual.data(),
+                      .branch = branch.data(),
+                      .out = out.data(),
+                      .dropout = {}},
                      nullptr);
 }
 void dropout_backward() {
   const Activations dout, din;
   const cuda::Dropout dropout{.threshold = 0x33333333, .scale = 1.25f};
-  cuda::dropout_backward({kType, 1, kRows, kWidth, dout.data(), din.data(), dropout}, nullptr);
+  cuda::dropout_backward({.dtype = kType,
+                          .B = 1,
+                          .T = kRows,
+                          .C = kWidth,
+                          .dout = dout.data(),
+                          .din = din.data(),
+                          .dropout = dropout},
+                         nullptr);
 }
 void cast() {
   const Floats x(kRows * kWidth);
@@ -176,14 +232,21 @@ void cross_entropy() {
   constexpr std::int64_t kFew = 3;
   const Zeros logits(kType, kFew * kVocabulary), targets(DType::kI32, kFew);
   const Floats losses(kFew);
-  cuda::cross_entropy(
-      {kType, kFew, kVocabulary, targets.i32(), logits.data(), losses.f32(), true, 1}, nullptr);
+  cuda::cross_entropy({.dtype = kType,
+                       .rows = kFew,
+                       .V = kVocabulary,
+                       .targets = targets.i32(),
+                       .logits = logits.data(),
+                       .losses = losses.f32(),
+                       .want_gradient = true,
+                       .gradient_factor = 1},
+                      nullptr);
 }
 
 void gradient_norm() {
   constexpr std::int64_t kCount = 4 * kWidth * kWidth / 8;
   const Floats gradients(kCount);
-  const Zeros partial(DType::kF64, cuda::kReductionBlocks), norm(DType::kF64, 1);
+  const Zeros partial(DType::kF64, cuda::kGradientNormDoubles), norm(DType::kF64, 1);
   cuda::FloatArrays arrays;
   arrays.data[0] = gradients.f32();
   arrays.count[0] = kCount;
@@ -214,7 +277,7 @@ void adamw(DType moments) {
 struct HeadOperands {
   Zeros qkv{kType, kSequence * 3 * kHead}, out{kType, kSequence*kHead},
       dout{kType, kSequence*kHead}, dqkv{kType, kSequence * 3 * kHead};
-  Floats lse{kSequence}, scratch{kSequence};
+  Floats lse{kSequence}, scratch{cuda::attention_backward_floats(kSequence, 1)};
 };
 void attention() {
   const HeadOperands o;
@@ -251,15 +314,29 @@ void attention_backward() {
 void kv_store() {
   const Zeros qkv(kType, kRows * 3 * kWidth);
   const Activations keys, values;
-  cuda::kv_store({kType, kRows, kWidth, qkv.data(), keys.data(), values.data()}, nullptr);
+  cuda::kv_store({.dtype = kType,
+                  .T = kRows,
+                  .C = kWidth,
+                  .qkv = qkv.data(),
+                  .keys = keys.data(),
+                  .values = values.data()},
+                 nullptr);
 }
 void decode() {
   constexpr std::int64_t kHeads = kWidth / kHead, kPosition = 200;
   const Zeros qkv(kType, 3 * kWidth), keys(kType, kSequence * kWidth),
       values(kType, kSequence * kWidth), out(kType, kWidth);
-  const Floats scratch(kHeads * kSequence);
-  cuda::attention_decode({kType, kWidth, kHeads, kPosition, kSequence, qkv.data(), keys.data(),
-                          values.data(), out.data(), scratch.f32()},
+  const Floats scratch(cuda::decode_floats(kHeads, kSequence));
+  cuda::attention_decode({.dtype = kType,
+                          .C = kWidth,
+                          .H = kHeads,
+                          .position = kPosition,
+                          .window = kSequence,
+                          .qkv = qkv.data(),
+                          .keys = keys.data(),
+                          .values = values.data(),
+                          .out = out.data(),
+                          .scratch = scratch.f32()},
                          nullptr);
 }
 

@@ -95,31 +95,18 @@ std::unique_ptr<plan::RunPlan> one_block_run(const config::Config& config, std::
 }
 
 // One iteration, each op's time added to its kind's sample.
-void run_timed(const plan::RunPlan& run, cpu::CpuExecutor& executor,
+void run_timed(const plan::RunPlan& run, backend::Executor& executor,
                const backend::StepContext& context, Samples& samples) {
-  const program::Phase* phase = nullptr;
-  const ops::Op* current = nullptr;
-  Clock::time_point start;
-  const auto stop = [&] {
-    if (current == nullptr) return;
-    const std::chrono::duration<double> taken = Clock::now() - start;
-    sample_of(samples, *phase, *current).seconds += taken.count();
+  const auto iteration = [&] {
+    for (const program::PhaseKind kind :
+         {program::PhaseKind::kBeginIteration, program::PhaseKind::kMicroStep,
+          program::PhaseKind::kUpdate}) {
+      executor.run(run.program.phase(kind), context);
+    }
   };
-  executor.observe(
-      [&](const program::Phase& of_phase, const ops::Op& op, std::int64_t, std::int64_t) {
-        stop();
-        phase = &of_phase;
-        current = &op;
-        start = Clock::now();
-      });
-  for (const program::PhaseKind kind :
-       {program::PhaseKind::kBeginIteration, program::PhaseKind::kMicroStep,
-        program::PhaseKind::kUpdate}) {
-    executor.run(run.program.phase(kind), context);
-    stop();
-    current = nullptr;
+  for (const backend::TimedOp& timed : executor.time_ops(iteration)) {
+    sample_of(samples, *timed.phase, *timed.op).seconds += timed.seconds;
   }
-  executor.observe({});
 }
 
 void add_work(const plan::RunPlan& run, Samples& samples) {

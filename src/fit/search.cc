@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/integers.h"
 #include "config/fields.h"
 #include "program/loss_head.h"
 
@@ -56,9 +57,8 @@ Grid full_grid(const config::Config& config, const Planner& planner) {
                          size * config.block_size <= config::kMaxTokensPerBatch;
     if (allowed) grid.batch_sizes.push_back(size);
   }
-  const std::int64_t step = config.n_layer <= kDeepestWithEveryCount
-                                ? 1
-                                : (config.n_layer + kCountsBeyond - 1) / kCountsBeyond;
+  const std::int64_t step =
+      config.n_layer <= kDeepestWithEveryCount ? 1 : ceil_div(config.n_layer, kCountsBeyond);
   for (std::int64_t n = 0; n < config.n_layer; n += step) grid.checkpoint_blocks.push_back(n);
   grid.checkpoint_blocks.push_back(config.n_layer);
   grid.recompute_light = {false, true};

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "formats/float_bits.h"
 
 namespace snug::formats {
@@ -35,9 +36,9 @@ void read_run(const StoredTensor& tensor, std::int64_t first, std::span<float> o
     return tensor.bytes->read(tensor.offset + first * size, std::as_writable_bytes(out));
   }
   std::array<std::byte, kBufferBytes> buffer;
-  const std::size_t most = buffer.size() / static_cast<std::size_t>(size);
+  const std::size_t max_count = buffer.size() / static_cast<std::size_t>(size);
   while (!out.empty()) {
-    const std::span<float> part = out.first(std::min(out.size(), most));
+    const std::span<float> part = out.first(std::min(out.size(), max_count));
     const std::size_t bytes = part.size() * static_cast<std::size_t>(size);
     tensor.bytes->read(tensor.offset + first * size, std::span(buffer).first(bytes));
     decode(tensor.dtype, buffer.data(), part);
@@ -51,7 +52,7 @@ void read_column(const StoredTensor& tensor, std::int64_t column, std::int64_t f
                  std::span<float> out) {
   const std::int64_t rows = tensor.shape[0], columns = tensor.shape[1];
   const std::int64_t end = first + std::ssize(out);
-  std::int64_t row = std::max<std::int64_t>(0, (first - column + columns - 1) / columns);
+  std::int64_t row = std::max<std::int64_t>(0, ceil_div(first - column, columns));
   const std::int64_t last = end <= column ? 0 : (end - column - 1) / columns + 1;
   std::array<float, 1024> buffer;
   while (row < last) {

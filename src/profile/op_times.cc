@@ -27,20 +27,15 @@ double OpTimes::limit_seconds(double flop_rate, double byte_rate) const {
   return std::max(arithmetic, traffic);
 }
 
-void OpTimeTable::begin_iteration() {
-  now_.clear();
-  events_.clear();
-}
-
-void OpTimeTable::add(const WatchedOp& watched) {
-  const program::Phase& phase = *watched.phase;
-  const ops::Op& op = *watched.op;
+void OpTimeTable::add(const backend::TimedOp& timed, const Prediction& predicted_seconds) {
+  const program::Phase& phase = *timed.phase;
+  const ops::Op& op = *timed.op;
   const auto index = static_cast<std::size_t>(&op - phase.ops.data());
   const ops::Shapes shapes = program::shapes_of(program_, phase, index);
   const ops::Work work = ops::work_of(op, shapes);
   // An op of a loop runs once per chunk, on its part of the rows.
   const double part = shapes.loop == nullptr ? 1
-                                             : static_cast<double>(watched.row_count) /
+                                             : static_cast<double>(timed.row_count) /
                                                    static_cast<double>(shapes.row_count());
   OpTimes& times = now_[fmt::format("{} {}", name_of(phase.kind), ops::name_of(op))];
   times.phase = name_of(phase.kind);
@@ -48,12 +43,16 @@ void OpTimeTable::add(const WatchedOp& watched) {
   times.calls += 1;
   times.flops += work.flops * part;
   times.bytes += work.bytes * part;
-  times.median_seconds += watched.seconds;
-  times.predicted_seconds += watched.predicted_seconds * part;
-  events_.push_back({op.label, times.op, times.phase, watched.start_seconds, watched.seconds});
+  times.median_seconds += timed.seconds;
+  times.predicted_seconds += predicted_seconds(phase, index) * part;
+  events_.push_back({op.label, times.op, times.phase, timed.start_seconds, timed.seconds});
 }
 
-void OpTimeTable::end_iteration() {
+void OpTimeTable::add_iteration(const std::vector<backend::TimedOp>& ops,
+                                const Prediction& predicted_seconds) {
+  now_.clear();
+  events_.clear();
+  for (const backend::TimedOp& timed : ops) add(timed, predicted_seconds);
   double all = 0;
   for (const auto& [key, times] : now_) {
     seconds_[key].push_back(times.median_seconds);

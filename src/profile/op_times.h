@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "backend/backend.h"
 #include "program/program.h"
 
 namespace snug::profile {
@@ -17,7 +19,7 @@ struct OpTimes {
   std::int64_t calls = 0;
   double flops = 0, bytes = 0;
   double median_seconds = 0, quiet_seconds = 0;  // quiet: the 10th percentile
-  double predicted_seconds = 0;                  // cards: by the fit's rates
+  double predicted_seconds = 0;                  // by the fit's rates
 
   // Of what the machine could do: the larger of its arithmetic and its traffic.
   double limit_seconds(double flop_rate, double byte_rate) const;
@@ -36,16 +38,7 @@ struct StepProfile {
   double median_seconds = 0, quiet_seconds = 0;  // of an iteration
   double flop_rate = 0;                          // of square products in the run's precision
   double byte_rate = 0;                          // of memory
-  double predicted_seconds = 0;                  // cards: of an iteration, by the fit's rates
-};
-
-// One run of an op, or of its part of a loop's rows.
-struct WatchedOp {
-  const program::Phase* phase = nullptr;
-  const ops::Op* op = nullptr;
-  std::int64_t row_count = 0;
-  double start_seconds = 0, seconds = 0;  // the start from that of the iteration
-  double predicted_seconds = 0;           // of the whole op, not of a part of its rows
+  double predicted_seconds = 0;                  // of an iteration, by the fit's rates
 };
 
 // Iterations of one program, added up.
@@ -53,13 +46,15 @@ class OpTimeTable {
  public:
   explicit OpTimeTable(const program::Program& program) : program_(program) {}
 
-  void begin_iteration();
-  void add(const WatchedOp& watched);
-  void end_iteration();
+  // `predicted_seconds`: what the whole op is expected to take, not a part of its rows.
+  using Prediction = std::function<double(const program::Phase&, std::size_t op)>;
+  void add_iteration(const std::vector<backend::TimedOp>& ops, const Prediction& predicted_seconds);
 
   StepProfile result() const;
 
  private:
+  void add(const backend::TimedOp& timed, const Prediction& predicted_seconds);
+
   const program::Program& program_;
   std::map<std::string, OpTimes> now_;  // of the iteration under way, median_seconds as a sum
   std::map<std::string, std::vector<double>> seconds_;

@@ -9,8 +9,8 @@
 
 namespace snug::profile {
 
-// Plans and runs the config on `device` for about `seconds`; vocab_size must be set. On a card with
-// what the fit predicts of each op. Throws CapacityError where it does not fit.
+// Plans and runs the config on `device` for about `seconds`; vocab_size must be set. Throws
+// CapacityError where it does not fit.
 StepProfile profile_steps(const config::Config& config, std::unique_ptr<device::Device> device,
                           double seconds);
 

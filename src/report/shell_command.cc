@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 
 namespace snug::report {
 namespace {

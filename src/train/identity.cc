@@ -9,13 +9,13 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/input_file.h"
+#include "config/gpt_sizes.h"
 
 namespace snug::train {
 namespace {
 
 constexpr std::int64_t kSampleBytes = 64 * kKiB;
 constexpr std::int64_t kSampleCount = 256;
-constexpr std::int64_t kGpt2TokenCount = 50257;
 
 void update(checkpoint::Checksum& checksum, const InputFile& file, std::int64_t begin,
             std::int64_t end) {
@@ -49,7 +49,7 @@ checkpoint::TokenizerRecord tokenizer_record(const data::Vocabulary& vocabulary)
   if (vocabulary.meta && !vocabulary.meta->itos.empty()) {
     return {checkpoint::kCharTokenizer, vocabulary.meta->itos};
   }
-  if (!vocabulary.meta && vocabulary.size >= kGpt2TokenCount)
+  if (!vocabulary.meta && vocabulary.size >= config::kGpt2Vocabulary)
     return {checkpoint::kGpt2Tokenizer, {}};
   return {};
 }

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/cpu_executor.h"
 #include "base/temporary_folder.h"
 #include "data/token_file.h"
 #include "device/cpu_device.h"
@@ -53,8 +52,6 @@ class RandomRun {
 
   TrainingEngine& engine() { return *engine_; }
   const device::Device& device() const { return *device_; }
-  // For those who look inside a step, on the CPU.
-  cpu::CpuExecutor& executor() { return dynamic_cast<cpu::CpuExecutor&>(engine_->executor()); }
   const plan::RunPlan& plan() const { return *plan_; }
 
  private:

@@ -132,6 +132,21 @@ TEST(ArchitectureRule, FindsAPermissionThatNobodyUses) {
             Finds{"the table lets backend use base, and no file does"});
 }
 
+TEST(ArchitectureRule, KnowsWhatIsForTestsOnly) {
+  const MayUse table = {{"gpt2", {}}, {"backend", {"gpt2*"}}};
+  const auto tree = [](const std::string& path) {
+    return SourceTree{{"gpt2/spec.h", ""}, {path, "#include \"gpt2/spec.h\"\n"}};
+  };
+  for (const char* path : {"backend/cpu/x_test.cc", "backend/x_testing.h", "backend/for_test.h"}) {
+    EXPECT_EQ(forbidden_includes(tree(path), table), Finds{}) << path;
+    EXPECT_EQ(unused_permissions(tree(path), table), Finds{}) << path;
+  }
+  EXPECT_EQ(forbidden_includes(tree("backend/x.cc"), table),
+            Finds{"backend/x.cc: backend may not use gpt2/spec.h"});
+  EXPECT_EQ(unused_permissions(tree("backend/x.cc"), table),
+            Finds{"the table lets backend use gpt2*, and no file does"});
+}
+
 TEST(ArchitectureRule, FindsARowWithoutAFolder) {
   const SourceTree tree = {{"base/error.h", ""}, {"config/config.h", ""}, {"backend/x.h", ""}};
   EXPECT_EQ(rows_without_folder(tree, may_use_in(kTable)),

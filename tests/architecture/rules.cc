@@ -45,6 +45,17 @@ bool is_within(const std::string& folder, const std::string& outer) {
   return folder == outer || folder.rfind(outer + "/", 0) == 0;
 }
 
+bool is_of_tests(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const std::string stem = name.substr(0, name.find('.'));
+  return stem.ends_with("_test") || stem.ends_with("_testing") || stem.ends_with("for_test");
+}
+
+std::string without_star(std::string name) {
+  if (name.ends_with('*')) name.pop_back();
+  return name;
+}
+
 std::set<std::string> top_folders(const SourceTree& tree) {
   std::set<std::string> folders;
   for (const SourceFile& file : tree) {
@@ -108,7 +119,10 @@ Finds forbidden_includes(const SourceTree& tree, const MayUse& may_use) {
     for (const std::string& include : includes_of(file)) {
       if (!folders.contains(include.substr(0, include.find('/')))) continue;  // another project's
       const std::string used = folder_of(include);
-      const auto allows = [&](const std::string& name) { return is_within(used, name); };
+      const auto allows = [&](const std::string& name) {
+        return is_within(used, without_star(name)) &&
+               (!name.ends_with('*') || is_of_tests(file.path));
+      };
       const std::set<std::string>& allowed = may_use.at(row);
       if (row_of(used, may_use) == row || std::any_of(allowed.begin(), allowed.end(), allows)) {
         continue;
@@ -125,8 +139,10 @@ Finds unused_permissions(const SourceTree& tree, const MayUse& may_use) {
     const std::string row = row_of(folder_of(file.path), may_use);
     if (row.empty()) continue;
     for (const std::string& include : includes_of(file)) {
-      std::erase_if(unused[row],
-                    [&](const std::string& name) { return is_within(folder_of(include), name); });
+      std::erase_if(unused[row], [&](const std::string& name) {
+        return is_within(folder_of(include), without_star(name)) &&
+               name.ends_with('*') == is_of_tests(file.path);
+      });
     }
   }
   Finds finds;
@@ -150,7 +166,7 @@ Finds rows_without_folder(const SourceTree& tree, const MayUse& may_use) {
   };
   for (const auto& [folder, used] : may_use) {
     check(folder);
-    for (const std::string& name : used) check(name);
+    for (const std::string& name : used) check(without_star(name));
   }
   return finds;
 }

@@ -17,13 +17,14 @@ using Finds = std::vector<std::string>;
 using MayUse = std::map<std::string, std::set<std::string>>;
 
 // The table of a page whose columns "folder" and "may use" hold names with blanks or commas between
-// them. The row of a folder is also its sub-folders', unless they have one; "-" stands for none.
+// them. The row of a folder is also its sub-folders', unless they have one; "-" stands for none,
+// and "name*" is for files of tests only: x_test.cc, x_testing.h, for_test.h.
 MayUse may_use_in(const std::string& markdown);
 
 // Includes that the table does not allow, and folders without a row.
 Finds forbidden_includes(const SourceTree& tree, const MayUse& may_use);
 
-// What the table allows and nobody does.
+// What the table allows and nobody does; of "name" nobody but tests.
 Finds unused_permissions(const SourceTree& tree, const MayUse& may_use);
 
 // Rows that name a folder which does not exist.

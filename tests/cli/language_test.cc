@@ -1,6 +1,6 @@
 // Reports and errors in the reader's language, as the locale or --lang has it.
 #include "cli/fit_testing.h"
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/doctor/english_for_test.h"
 
 namespace snug {

@@ -1,9 +1,11 @@
 #include "backend/cpu/cpu_executor.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/bandwidth.h"
 #include "backend/cpu/gemm_peak.h"
 #include "backend/cpu/op_run.h"
 #include "backend/cpu/threads.h"
@@ -77,9 +79,13 @@ void CpuExecutor::run_op(std::size_t phase, std::size_t op, const backend::StepC
   const program::Phase& of_phase = program_.phases[phase];
   const ops::Op& what = of_phase.ops[op];
   if (observer_) observer_(of_phase, what, first_row, end_row);
+  const double start = timing_ != nullptr ? timing_->seconds() : 0;
   const BoundOp& bound = bound_[phase][op];
   bound.run({*this, what, bound.shapes, context, bound.scratch, bound.prepared.get(), threads_,
              first_row, end_row});
+  if (timing_ == nullptr) return;
+  timing_->ops.push_back(
+      {&of_phase, &what, end_row - first_row, start, timing_->seconds() - start});
 }
 
 void CpuExecutor::write(TensorId id, std::int64_t offset, std::span<const std::byte> bytes) {
@@ -98,6 +104,21 @@ std::byte* CpuExecutor::bytes(TensorId id, std::int64_t offset, std::int64_t byt
                                     of_tensor.byte_count()));
   }
   return of_tensor.data + offset;
+}
+
+double CpuExecutor::measure_byte_rate() {
+  const ThreadCountScope scope(threads_);
+  return measure_bandwidth();
+}
+
+std::vector<backend::TimedOp> CpuExecutor::time_ops(const std::function<void()>& work) {
+  Timing timing;
+  struct Watch {
+    Timing*& watched;
+    ~Watch() { watched = nullptr; }
+  } const watch{timing_ = &timing};
+  work();
+  return std::move(timing.ops);
 }
 
 double CpuExecutor::measure_peak_flops() {

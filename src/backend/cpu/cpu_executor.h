@@ -1,6 +1,7 @@
 // Runs a planned Program on the CPU, in the arena that the plan sized.
 #pragma once
 
+#include <chrono>
 #include <functional>
 
 #include "backend/backend.h"
@@ -8,7 +9,7 @@
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels/kernels.h"
 #include "backend/cpu/op_rows.h"
-#include "base/tensor_view.h"
+#include "backend/cpu/tensor_view.h"
 #include "plan/plan.h"
 
 namespace snug::cpu {
@@ -25,6 +26,8 @@ class CpuExecutor : public backend::Executor {
   void read(TensorId id, std::int64_t offset, std::span<std::byte> bytes) override;
   void wait() override {}  // run() returns when the work is done
   double measure_peak_flops() override;
+  double measure_byte_rate() override;
+  std::vector<backend::TimedOp> time_ops(const std::function<void()>& work) override;
 
   // The CPU's own: everywhere else a tensor is reached through write and read.
   TensorView view(TensorId id) const;
@@ -50,6 +53,15 @@ class CpuExecutor : public backend::Executor {
     Scratch scratch;
   };
 
+  // What time_ops() watches.
+  struct Timing {
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point origin = Clock::now();
+    std::vector<backend::TimedOp> ops;
+
+    double seconds() const { return std::chrono::duration<double>(Clock::now() - origin).count(); }
+  };
+
   BoundOp bind(std::size_t phase, std::size_t op);
   const Arena& arena_in(Space space) const;
   void run_op(std::size_t phase, std::size_t op, const backend::StepContext& context,
@@ -65,6 +77,7 @@ class CpuExecutor : public backend::Executor {
   GemmCache gemms_;
   std::vector<std::vector<BoundOp>> bound_;  // per phase, per op
   Observer observer_;
+  Timing* timing_ = nullptr;  // while time_ops() works
 };
 
 }  // namespace snug::cpu

@@ -70,6 +70,33 @@ TEST(OpDefinitions, EveryKernelHasAReference) {
   }
 }
 
+// Bytes for all but what the host does; arithmetic for products and attention.
+void expect_work(const ops::Op& op, const ops::Shapes& shapes) {
+  const ops::Work work = ops::work_of(op, shapes);
+  const bool by_host = op.is<ops::CheckpointRead>() || op.is<ops::CheckpointWrite>();
+  EXPECT_EQ(work.bytes > 0, !by_host) << op.label;
+  const bool multiplies = op.is<ops::Linear>() || op.is<ops::LinearDx>() ||
+                          op.is<ops::LinearDw>() || op.is<ops::Attention>() ||
+                          op.is<ops::AttentionBackward>();
+  EXPECT_EQ(work.flops > 0, multiplies) << op.label;
+}
+
+TEST(OpDefinitions, EveryOpHasWork) {
+  const std::vector<Tensor> tensors(
+      1, {"any", {2, 3, 12}, DType::kF32, Role::kActivations, Lifetime::kOps});
+  for_each_definition([&](auto definition) {
+    const auto fill = [&](auto member) {
+      if constexpr (requires { (definition.*member).ids; }) {
+        (definition.*member).ids = {0};
+      } else {
+        definition.*member = TensorId{0};
+      }
+    };
+    std::apply([&](const auto&... rows) { (fill(rows.member), ...); }, definition.operands());
+    expect_work({std::string(definition.kName), definition}, {tensors, 2, 3, nullptr});
+  });
+}
+
 TEST(OpDefinitions, EveryOpOfAProgramHasWork) {
   config::GptSizes sizes{
       .n_layer = 1, .n_head = 2, .n_embd = 16, .block_size = 8, .vocab_size = 11};
@@ -85,14 +112,7 @@ TEST(OpDefinitions, EveryOpOfAProgramHasWork) {
         program::build_sampling_program(model, 8, DType::kF32, target)}) {
     for (const program::Phase& phase : program.phases) {
       for (std::size_t o = 0; o < phase.ops.size(); ++o) {
-        const ops::Op& op = phase.ops[o];
-        const ops::Work work = ops::work_of(op, program::shapes_of(program, phase, o));
-        const bool by_host = op.is<ops::CheckpointRead>() || op.is<ops::CheckpointWrite>();
-        EXPECT_EQ(work.bytes > 0, !by_host) << op.label;
-        const bool multiplies = op.is<ops::Linear>() || op.is<ops::LinearDx>() ||
-                                op.is<ops::LinearDw>() || op.is<ops::Attention>() ||
-                                op.is<ops::AttentionBackward>();
-        EXPECT_EQ(work.flops > 0, multiplies) << op.label;
+        expect_work(phase.ops[o], program::shapes_of(program, phase, o));
       }
     }
   }

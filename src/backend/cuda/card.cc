@@ -85,9 +85,9 @@ OpenCard open_card(int index, const std::string& model) {
   std::size_t free = 0, total = 0;
   require(cudaMemGetInfo(&free, &total), "asking for free memory");
   card.name = properties.name;
-  card.pci_place = pci_place(static_cast<unsigned>(properties.pciDomainID),
-                             static_cast<unsigned>(properties.pciBusID),
-                             static_cast<unsigned>(properties.pciDeviceID));
+  card.pci_address = pci_address(static_cast<unsigned>(properties.pciDomainID),
+                                 static_cast<unsigned>(properties.pciBusID),
+                                 static_cast<unsigned>(properties.pciDeviceID));
   card.capability = properties.major * 10 + properties.minor;
   card.total_bytes = static_cast<std::int64_t>(total);
   card.free_bytes = std::max<std::int64_t>(0, static_cast<std::int64_t>(free) - kLoadedLaterBytes);

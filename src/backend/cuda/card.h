@@ -18,7 +18,7 @@ namespace snug::cuda {
 struct OpenCard {
   int index = 0;
   std::string name;              // the driver's
-  std::string pci_place;         // "0000:01:00", as NVML's readings have it
+  std::string pci_address;       // "0000:01:00", as NVML's readings have it
   int capability = 0;            // 86 for 8.6
   std::int64_t total_bytes = 0;  // as the driver tells programs
   // With the context made, and kLoadedLaterBytes set aside.
@@ -61,19 +61,5 @@ using TensorReader = std::function<void(TensorId, std::span<std::byte>)>;
 using OpObserver = std::function<void(const program::Phase&, const ops::Op&, std::int64_t end_row,
                                       const TensorReader&)>;
 void observe(backend::Executor& executor, OpObserver observer);
-
-// An op as it was run, in the loss head once per chunk. Of two that run as one, the first has the
-// time of both.
-struct TimedOp {
-  const program::Phase* phase;
-  const ops::Op* op;
-  std::int64_t row_count;
-  double seconds;
-};
-// What `work` has an executor of make_executor()'s do, op by op, by the card's own clock.
-std::vector<TimedOp> time_ops(backend::Executor& executor, const std::function<void()>& work);
-// Bytes per second, read and written, of a large copy within the executor's memory, whose content
-// is lost. 0 where the card's clock tells nothing.
-double measure_copy_rate(backend::Executor& executor);
 
 }  // namespace snug::cuda

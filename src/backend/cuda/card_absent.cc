@@ -24,7 +24,5 @@ std::unique_ptr<backend::Executor> make_executor(const OpenCard&, const program:
 }
 
 void observe(backend::Executor&, OpObserver) { refuse(); }
-std::vector<TimedOp> time_ops(backend::Executor&, const std::function<void()>&) { refuse(); }
-double measure_copy_rate(backend::Executor&) { refuse(); }
 
 }  // namespace snug::cuda

@@ -17,11 +17,11 @@ namespace {
 
 // What the kernels cannot hold is refused by name before anything runs.
 void require_supported(const ops::Op& op, const ops::Shapes& shapes) {
-  const auto refuse = [&](std::string_view what, std::int64_t is, std::int64_t most) {
+  const auto refuse = [&](std::string_view what, std::int64_t is, std::int64_t max) {
     throw DeviceError(
         fmt::format("'{}' has {} {}, the kernels for cards hold at most {}\n"
                     "train on the processor with --device=cpu",
-                    op.label, what, is, most));
+                    op.label, what, is, max));
   };
   if (const auto* attention = op.as<ops::Attention>()) {
     const std::int64_t size = shapes.width(attention->out) / attention->head_count;
@@ -39,11 +39,11 @@ CudaExecutor::CudaExecutor(const program::Program& program, const plan::Plan& pl
     : program_(program),
       plan_(plan),
       settings_(settings),
-      arena_(CudaArena::Place::kCard, plan.arena_bytes),
+      arena_(CudaArena::Memory::kCard, plan.arena_bytes),
       gemms_(settings.tf32),
       started_(program) {
   if (const std::int64_t bytes = plan.arena_bytes_in(Space::kPinned); bytes > 0) {
-    pinned_.emplace(CudaArena::Place::kPinned, bytes);
+    pinned_.emplace(CudaArena::Memory::kPinned, bytes);
   }
   for (std::size_t p = 0; p < program.phases.size(); ++p) {
     auto& of_phase = bound_.emplace_back();

@@ -36,6 +36,8 @@ class CudaExecutor : public backend::Executor {
   void read(TensorId id, std::int64_t offset, std::span<std::byte> bytes) override;
   void wait() override;
   double measure_peak_flops() override;
+  double measure_byte_rate() override;
+  std::vector<backend::TimedOp> time_ops(const std::function<void()>& work) override;
 
   // For ops that are being started.
   cudaStream_t stream() const { return stream_.get(); }

@@ -105,7 +105,7 @@ void add_problem(CardReading& card, const std::string& text) {
 
 }  // namespace
 
-std::string pci_place(unsigned domain, unsigned bus, unsigned device) {
+std::string pci_address(unsigned domain, unsigned bus, unsigned device) {
   return fmt::format("{:04x}:{:02x}:{:02x}", domain, bus, device);
 }
 
@@ -188,7 +188,7 @@ CardReading Nvml::read_card(unsigned index) const {
   }
   NvmlPciInfo pci{};
   if (functions_.pci != nullptr && functions_.pci(device, &pci) == kNvmlSuccess) {
-    card.pci_place = pci_place(pci.domain, pci.bus, pci.device);
+    card.pci_address = pci_address(pci.domain, pci.bus, pci.device);
   }
   read_memory(device, card);
   read_load(device, card);

@@ -20,7 +20,8 @@ struct CardProcess {
 struct CardReading {
   int index = 0;
   std::string name = "?";  // the driver's
-  std::string pci_place;   // "0000:01:00", by which CUDA's number of a card finds it; "": not known
+  std::string
+      pci_address;  // "0000:01:00", by which CUDA's number of a card finds it; "": not known
   // Version 2 of the library leaves out of `used` what the driver keeps for itself; then used and
   // free are less than total.
   std::optional<std::int64_t> total_bytes, used_bytes, free_bytes;
@@ -36,7 +37,7 @@ struct CardsReading {
 };
 
 // As CardReading and OpenCard write a card's place.
-std::string pci_place(unsigned domain, unsigned bus, unsigned device);
+std::string pci_address(unsigned domain, unsigned bus, unsigned device);
 
 class Nvml {
  public:

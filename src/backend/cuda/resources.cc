@@ -12,8 +12,8 @@
 namespace snug::cuda {
 namespace {
 
-[[noreturn]] void refuse(CudaArena::Place place, std::int64_t byte_count, cudaError_t error) {
-  if (place == CudaArena::Place::kPinned) {
+[[noreturn]] void refuse(CudaArena::Memory memory, std::int64_t byte_count, cudaError_t error) {
+  if (memory == CudaArena::Memory::kPinned) {
     throw CapacityError(fmt::format(
         "{} of pinned memory were refused: {}\nthe host is short of memory, or `ulimit -l` is low",
         format_bytes(byte_count), cudaGetErrorString(error)));
@@ -32,22 +32,22 @@ namespace {
 
 }  // namespace
 
-CudaArena::CudaArena(Place place, std::int64_t byte_count)
-    : place_(place), byte_count_(byte_count) {
+CudaArena::CudaArena(Memory memory, std::int64_t byte_count)
+    : memory_(memory), byte_count_(byte_count) {
   const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(byte_count, 1));
   void* data = nullptr;
-  const cudaError_t error = place == Place::kCard
+  const cudaError_t error = memory == Memory::kCard
                                 ? cudaMalloc(&data, bytes)
                                 : cudaHostAlloc(&data, bytes, cudaHostAllocDefault);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();  // not one that sticks
-    refuse(place, byte_count, error);
+    refuse(memory, byte_count, error);
   }
   require(error, "taking the run's memory");
   data_ = static_cast<std::byte*>(data);
 }
 
-CudaArena::~CudaArena() { place_ == Place::kCard ? cudaFree(data_) : cudaFreeHost(data_); }
+CudaArena::~CudaArena() { memory_ == Memory::kCard ? cudaFree(data_) : cudaFreeHost(data_); }
 
 Stream::Stream() {
   require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");

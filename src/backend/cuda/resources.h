@@ -12,9 +12,9 @@ namespace snug::cuda {
 // host. Throws CapacityError when the memory is refused.
 class CudaArena {
  public:
-  enum class Place { kCard, kPinned };
+  enum class Memory { kCard, kPinned };
 
-  CudaArena(Place place, std::int64_t byte_count);
+  CudaArena(Memory memory, std::int64_t byte_count);
   ~CudaArena();
   CudaArena(const CudaArena&) = delete;
   CudaArena& operator=(const CudaArena&) = delete;
@@ -23,7 +23,7 @@ class CudaArena {
   std::int64_t byte_count() const { return byte_count_; }
 
  private:
-  Place place_;
+  Memory memory_;
   std::byte* data_ = nullptr;
   std::int64_t byte_count_;
 };

@@ -125,7 +125,7 @@ void add_trial_notes(const Diagnosis& diagnosis, const torch::TorchMemory& memor
 // the program is another.
 bool explain_log_alone(const FailureEvidence& evidence, FoundCandidates& found, Diagnosis& result,
                        CauseVerdict& verdict) {
-  constexpr std::size_t kMostCandidates = 8;
+  constexpr std::size_t kMaxCandidates = 8;
   constexpr double kGuess = 0.1;  // of what the number alone can be
   const bool has_shape =
       !found.candidates.empty() && found.candidates[0].evidence == Evidence::kShapeInLog;
@@ -139,7 +139,7 @@ bool explain_log_alone(const FailureEvidence& evidence, FoundCandidates& found, 
     guess.confidence *= kGuess;
     if (!guess.shape.empty()) candidates.push_back(std::move(guess));
   }
-  if (candidates.size() > kMostCandidates) candidates.resize(kMostCandidates);
+  if (candidates.size() > kMaxCandidates) candidates.resize(kMaxCandidates);
   found.candidates = std::move(candidates);
   found.alike_count = runs[judged.run].alike_count;
   if (!judged.is_assumable) return true;

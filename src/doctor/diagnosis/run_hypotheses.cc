@@ -82,15 +82,15 @@ bool HypothesisSearch::can_be(const torch::TorchRun& run) const {
   const std::int64_t weights = 4 * parameter_count(run);
   const std::int64_t stream = run.n_layer * token_count(run) * run.n_embd;
   const bool starts = hint_ == TensorHint::kWeights;
-  std::int64_t least = starts ? 0 : weights;
-  if (hint_ == TensorHint::kOptimizer) least = 2 * weights;
-  if (has_seen_all_layers()) least += 16 * stream;
+  std::int64_t min_bytes = starts ? 0 : weights;
+  if (hint_ == TensorHint::kOptimizer) min_bytes = 2 * weights;
+  if (has_seen_all_layers()) min_bytes += 16 * stream;
   const std::int64_t slow =
       run.flash ? 0
                 : 8 * run.n_layer * run.batch_size * run.n_head * run.block_size * run.block_size;
-  const std::int64_t most =
+  const std::int64_t max_bytes =
       5 * weights + 80 * stream + slow + 16 * token_count(run) * run.vocab_size + 64 * kMiB;
-  return least <= allocated + allocated / 50 && allocated <= most + most / 50;
+  return min_bytes <= allocated + allocated / 50 && allocated <= max_bytes + max_bytes / 50;
 }
 
 std::set<std::int64_t> HypothesisSearch::units_of(const torch::TorchRun& run) const {

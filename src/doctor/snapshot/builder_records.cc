@@ -116,9 +116,9 @@ void SnapshotBuilder::choose_device(const Record& root) {
   std::map<std::int64_t, std::int64_t> bytes;
   for (const Segment& segment : out_.segments) bytes[segment.device] += segment.bytes;
   out_.device_count = static_cast<std::int64_t>(bytes.size());
-  const auto most = std::max_element(
+  const auto largest = std::max_element(
       bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != bytes.end()) out_.device = most->first;
+  if (largest != bytes.end()) out_.device = largest->first;
   std::erase_if(out_.segments, [&](const Segment& s) { return s.device != out_.device; });
   Item traces;
   traces.kind = pickle::stream::ItemKind::kList;

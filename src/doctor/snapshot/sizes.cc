@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "config/gpt_sizes.h"
+
 namespace snug::doctor::snapshot {
 namespace {
 
@@ -97,7 +99,8 @@ void infer_tables(const Seen& seen, const SizeCounts& counts, ModelSizes& sizes)
   if (rows.size() < 2) return;
   if (rows.size() > 2) {  // activations among them: the positions, int64, tell the context
     std::erase_if(rows, [&](std::int64_t n) {
-      return n != 50304 && n != 50257 && n != 65 && count_of(seen.held, 8 * n) == 0;
+      return n != config::kPaddedGpt2Vocabulary && n != config::kGpt2Vocabulary && n != 65 &&
+             count_of(seen.held, 8 * n) == 0;
     });
     if (rows.size() < 2) return;
   }
@@ -112,10 +115,10 @@ void infer_tables(const Seen& seen, const SizeCounts& counts, ModelSizes& sizes)
 }
 
 void infer_batch(const Seen& seen, ModelSizes& sizes) {
-  std::int64_t most = 0;
+  std::int64_t max_count = 0;
   for (const auto& [bytes, count] : seen.batches) {
-    if (bytes % 8 == 0 && bytes / 8 <= kMaxTokens && count >= most) {
-      most = count;
+    if (bytes % 8 == 0 && bytes / 8 <= kMaxTokens && count >= max_count) {
+      max_count = count;
       sizes.tokens = bytes / 8;
     }
   }
@@ -123,7 +126,7 @@ void infer_batch(const Seen& seen, ModelSizes& sizes) {
 
 // Without frames: tokens and targets are 8 bytes each, and a residual stream of as many stands by.
 void infer_batch_by_size(const Seen& seen, ModelSizes& sizes) {
-  std::int64_t most = 0;
+  std::int64_t max_count = 0;
   for (const auto& [bytes, count] : seen.held) {
     const std::int64_t tokens = bytes / 8;
     if (bytes % (8 * sizes.block) != 0 || count < 2 || tokens > kMaxTokens) continue;
@@ -133,8 +136,8 @@ void infer_batch_by_size(const Seen& seen, ModelSizes& sizes) {
     const std::int64_t streams = count_of(seen.held, 4 * tokens * sizes.width) +
                                  count_of(seen.held, 2 * tokens * sizes.width) +
                                  kLogitsCount * logits;
-    if (streams > most) {
-      most = streams;
+    if (streams > max_count) {
+      max_count = streams;
       sizes.tokens = tokens;
     }
   }

@@ -85,19 +85,19 @@ TEST(SnapshotExamination, TheTimelineHasThePeakAndAddsUp) {
     TestOptions options;
     options.first_recorded = first;
     const SnapshotCase found = examined(maker.make(end, options).pickle);
-    std::int64_t held = 0, most = 0;
+    std::int64_t held = 0, peak = 0;
     for (std::size_t i = 0; i < end; ++i) {
       const torch::TorchEvent& event = maker.tape().events()[i];
       const std::int64_t bytes =
           maker.tape().tensors()[static_cast<std::size_t>(event.tensor)].bytes;
       held += event.allocates ? bytes : -bytes;
-      if (i >= first) most = std::max(most, held);
+      if (i >= first) peak = std::max(peak, held);
     }
     ASSERT_FALSE(found.timeline.points.empty());
     EXPECT_LE(found.timeline.points.size(), kTimelinePoints);
     std::int64_t total = 0;
     for (const std::int64_t role : found.timeline.points[found.timeline.peak].bytes) total += role;
-    EXPECT_EQ(total, most);
+    EXPECT_EQ(total, peak);
     total = 0;
     for (const std::int64_t role : found.timeline.points.back().bytes) total += role;
     EXPECT_GE(total, found.now.total_bytes());

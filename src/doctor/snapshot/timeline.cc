@@ -30,11 +30,11 @@ std::vector<std::size_t> fullest_steps(const Trace& trace, const Stretches& all,
   std::int64_t held = 0;
   for (std::size_t i = 0, step = 0; i < count; ++i) {
     const std::size_t end = (i + 1) * all.step_count / count;
-    std::int64_t most = INT64_MIN;
+    std::int64_t max_bytes = INT64_MIN;
     for (; step < end; ++step) {
       held += change[step];
-      if (held <= most) continue;
-      most = held;
+      if (held <= max_bytes) continue;
+      max_bytes = held;
       fullest[i] = step;
     }
   }
@@ -95,14 +95,14 @@ Timeline timeline_of(const Snapshot& snapshot, const Names& names, std::size_t m
     add_life(all, fullest, trace.lives[i], static_cast<std::size_t>(names.of_life(i).role), change);
   }
   RoleBytes held{};
-  std::int64_t most = -1;
+  std::int64_t max_bytes = -1;
   for (std::size_t i = 0; i < count; ++i) {
     std::int64_t total = 0;
     for (std::size_t role = 0; role < kRoleCount; ++role) total += held[role] += change[i][role];
     const auto event = all.first_event + static_cast<std::uint32_t>(fullest[i]) * all.step;
     timeline.points.push_back({event, held, kNoLife});
-    if (total > most) timeline.peak = i;
-    most = std::max(most, total);
+    if (total > max_bytes) timeline.peak = i;
+    max_bytes = std::max(max_bytes, total);
   }
   find_largest(trace, all, timeline);
   return timeline;

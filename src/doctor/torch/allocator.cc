@@ -107,9 +107,9 @@ TorchAllocator::BlockId TorchAllocator::take_cached(std::int64_t bytes, bool sma
       best = next++;
     }
   }
-  const std::int64_t most = settings_.max_split_bytes;
-  if (most > 0 && bytes < most && best->bytes >= most) return kNone;
-  if (most > 0 && bytes >= most && best->bytes >= bytes + kLargeBufferBytes) return kNone;
+  const std::int64_t max_split = settings_.max_split_bytes;
+  if (max_split > 0 && bytes < max_split && best->bytes >= max_split) return kNone;
+  if (max_split > 0 && bytes >= max_split && best->bytes >= bytes + kLargeBufferBytes) return kNone;
   const BlockId block = best->block;
   take_free(block);
   return block;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/integers.h"
 #include "doctor/torch/allocator.h"
 
 namespace snug::doctor::torch {
@@ -12,11 +13,6 @@ constexpr std::int64_t kSmallPageBytes = 2 * kMiB, kLargePageBytes = 20 * kMiB;
 constexpr std::int64_t kEndlessSpaceBytes = std::int64_t{1} << 50;
 
 std::int64_t page_bytes(bool small) { return small ? kSmallPageBytes : kLargePageBytes; }
-
-// align_up() takes powers of two only.
-std::int64_t whole_pages(std::int64_t bytes, std::int64_t page) {
-  return (bytes + page - 1) / page * page;
-}
 
 }  // namespace
 
@@ -32,7 +28,7 @@ TorchAllocator::BlockId TorchAllocator::new_address_space(std::int64_t bytes, bo
   const std::int64_t space = limit > 0 ? std::max(limit + limit / 8, bytes) : kEndlessSpaceBytes;
   const BlockId block = new_block();
   blocks_[block].address = next_address_;
-  blocks_[block].bytes = whole_pages(space, kLargePageBytes);
+  blocks_[block].bytes = round_up(space, kLargePageBytes);
   blocks_[block].small = small;
   blocks_[block].mapped = false;
   next_address_ = checked_add(next_address_, blocks_[block].bytes);
@@ -58,7 +54,7 @@ TorchAllocator::BlockId TorchAllocator::find_address_space(std::int64_t bytes, b
 // Maps the first `bytes` of an unmapped block, in whole pages. Returns the free block that they are
 // then part of; kNone: the driver has no more.
 TorchAllocator::BlockId TorchAllocator::map(BlockId block, std::int64_t bytes) {
-  const std::int64_t mapped = whole_pages(bytes, page_bytes(blocks_[block].small));
+  const std::int64_t mapped = round_up(bytes, page_bytes(blocks_[block].small));
   if (limits_exceeded(mapped)) return kNone;
   take_free(block);
   if (mapped < blocks_[block].bytes) split(block, mapped);
@@ -81,7 +77,7 @@ TorchAllocator::BlockId TorchAllocator::map_segment(std::int64_t bytes, bool sma
 void TorchAllocator::unmap(BlockId block) {
   const std::int64_t page = page_bytes(blocks_[block].small);
   const std::int64_t start = blocks_[block].address;
-  const std::int64_t first = whole_pages(start, page);
+  const std::int64_t first = round_up(start, page);
   const std::int64_t last = (start + blocks_[block].bytes) / page * page;
   if (last <= first) return;
   take_free(block);

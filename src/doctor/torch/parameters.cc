@@ -1,4 +1,5 @@
 #include "doctor/torch/parameters.h"
+#include "base/integers.h"
 #include "gpt2/spec.h"
 
 #include <utility>
@@ -163,7 +164,7 @@ void TorchParameters::clip_gradients() {
   const auto count = static_cast<std::int64_t>(gradients_.size());
   std::int64_t chunks = 0;
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(gradients_.size()); ++i) {
-    chunks += (shape(i).element_count() + kForeachChunk - 1) / kForeachChunk;
+    chunks += ceil_div(shape(i).element_count(), kForeachChunk);
   }
   std::vector<TorchRef> norms;
   {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "formats/float_bits.h"
 #include "formats/publish.h"
 
@@ -81,7 +82,7 @@ class LlmcWriter {
 
   void write() {
     const config::GptSizes& sizes = source_.sizes;
-    const std::int64_t padded = (sizes.vocab_size + kPadding - 1) / kPadding * kPadding;
+    const std::int64_t padded = round_up(sizes.vocab_size, kPadding);
     Header header{};
     header[0] = kMagic;
     header[1] = dtype_ == DType::kBF16 ? kVersionBf16 : kVersionF32;

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/doctor/english_for_test.h"
 #include "report/doctor/for_test.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/bytes.h"
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/doctor/content.h"
 #include "report/numbers.h"
 

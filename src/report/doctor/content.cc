@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/bytes.h"
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/numbers.h"
 #include "report/plan/budget_text.h"
 #include "report/shell_command.h"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/doctor/for_test.h"
 
 namespace snug::report {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/doctor/content.h"
 #include "report/doctor/rendering.h"
 #include "report/doctor/report.h"

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "config/diagnostic.h"
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/doctor/content.h"
 #include "report/shell_command.h"
 #include "report/text.h"

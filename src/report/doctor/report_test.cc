@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/doctor/content.h"
 #include "report/doctor/for_test.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "report/catalogue/plan_texts.h"
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/numbers.h"
 
 namespace snug::report {

@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "fit/search.h"
 #include "report/catalogue/plan_texts.h"
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/numbers.h"
 #include "report/plan/fix_text.h"
 #include "report/shell_command.h"

@@ -133,14 +133,14 @@ TEST(PlanPage, EveryStepAddsUpToThePlan) {
     const plan::Plan& plan = runs[i]->plan;
     const Json& setting = data["settings"][i];
     const auto sums = sums_of(data, setting, plan.steps.size());
-    std::int64_t most = 0;
+    std::int64_t peak = 0;
     for (std::size_t step = 0; step < sums.size(); ++step) {
       EXPECT_EQ(sums[step], plan.steps[step].by_role) << i << " step " << step;
       std::int64_t all = 0;
       for (const std::int64_t bytes : sums[step]) all += bytes;
-      most = std::max(most, all);
+      peak = std::max(peak, all);
     }
-    EXPECT_EQ(most, plan.lower_bound_bytes);
+    EXPECT_EQ(peak, plan.lower_bound_bytes);
     EXPECT_EQ(setting["total"], runs[i]->total_bytes());
     EXPECT_EQ(setting["outside"], runs[i]->overhead_bytes);
   }

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "plan/liveness.h"
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/numbers.h"
 #include "report/plan/budget_text.h"
 #include "report/plan/fix_table.h"

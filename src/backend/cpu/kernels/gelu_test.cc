@@ -98,9 +98,9 @@ TEST_P(GeluTest, IsAccurateOverTheWholeRange) {
 
 TEST_P(GeluTest, IsTheIdentityOrZeroFarOut) {
   const GeluForm form = GetParam();
-  const float most = std::numeric_limits<float>::max(),
+  const float largest = std::numeric_limits<float>::max(),
               inf = std::numeric_limits<float>::infinity();
-  const Values x{5.9f, 6.0f, 100.0f, most, inf, -5.9f, -6.0f, -100.0f, -most, -inf};
+  const Values x{5.9f, 6.0f, 100.0f, largest, inf, -5.9f, -6.0f, -100.0f, -largest, -inf};
   for_each_target([&] {
     const Values y = run_gelu(form, x, 1, {true, 1, 0});
     const Values slope = run_gelu_backward(form, x, Values(x.size(), 1.0f), 1, {true, 1, 0});

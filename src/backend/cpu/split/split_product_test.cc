@@ -173,9 +173,10 @@ TEST_F(SplitProductTest, SumsOverSequencesMayBeSpreadOverCalls) {
 TEST_F(SplitProductTest, FewerTermsNeedNoMoreScratch) {
   constexpr std::int64_t T = 33, m = 150;
   // On two threads a relay of as much as it may have, and too much for one.
-  for (const auto& [most, n] : {std::pair{24, 20}, {24, 250}, {80, 20}, {80, 90}, {80, 250}}) {
-    const Array a(testing::normal_values(most * T * m, 1), 0),
-        b(testing::normal_values(most * T * n, 2), 0);
+  for (const auto& [max_sequences, n] :
+       {std::pair{24, 20}, {24, 250}, {80, 20}, {80, 90}, {80, 250}}) {
+    const Array a(testing::normal_values(max_sequences * T * m, 1), 0),
+        b(testing::normal_values(max_sequences * T * n, 2), 0);
     const auto gradient = [&](std::int64_t sequences) {
       SplitProduct p = split_product(
           {.m = m, .n = n, .k = sequences * T, .transpose_a = true, .accumulate = true});
@@ -184,7 +185,7 @@ TEST_F(SplitProductTest, FewerTermsNeedNoMoreScratch) {
       return p;
     };
     for (const std::int64_t sequences : {1, 3, 6, 11, 23, 24, 25, 40, 60, 80}) {
-      if (sequences > most) break;
+      if (sequences > max_sequences) break;
       SCOPED_TRACE(::testing::Message() << "n " << n << ", " << sequences << " sequences");
       Values by_one;
       for (const int threads : {1, 2, 3}) {
@@ -192,7 +193,7 @@ TEST_F(SplitProductTest, FewerTermsNeedNoMoreScratch) {
         const Array c(Values(static_cast<std::size_t>(m * n)), 0);
         SplitProduct p = gradient(sequences);
         p.c = c.data();
-        run_in(p, split_scratch_bytes(gradient(most), threads));
+        run_in(p, split_scratch_bytes(gradient(max_sequences), threads));
         if (threads == 1) by_one = c.values();
         testing::expect_same_bits(c.values(), by_one, "c");
       }

@@ -36,12 +36,12 @@ std::int64_t tile_scratch_bytes(const WidenedProductOn<Bf16>& product, int threa
   const TileBlocks blocks = blocks_of(product);
   // A part of sequences has at most one block more than its terms need.
   const std::int64_t count = blocks.count() + 1;
-  const std::int64_t chunk = std::min(count, kTileChunkBlocks), most = held_blocks(unit);
-  const std::int64_t columns = std::min(ceil_div(product.n, kTilePanel), most);
-  const std::int64_t held = std::min(columns * chunk, std::max(most, chunk));
+  const std::int64_t chunk = std::min(count, kTileChunkBlocks), max_held = held_blocks(unit);
+  const std::int64_t columns = std::min(ceil_div(product.n, kTilePanel), max_held);
+  const std::int64_t held = std::min(columns * chunk, std::max(max_held, chunk));
   const bool in_scratch = keeps_sums(product) && count > kTileChunkBlocks;
   const std::int64_t sums =
-      in_scratch ? kSumPanels * (most / kTileChunkBlocks) * kTilePanel * kTilePanel * 4 : 0;
+      in_scratch ? kSumPanels * (max_held / kTileChunkBlocks) * kTilePanel * kTilePanel * 4 : 0;
   return threads * ((held + chunk) * kTileBlockBytes + sums);
 }
 

@@ -64,7 +64,7 @@ HWY_INLINE void pack_lines(const LinesOf<X>& lines, std::int64_t first, std::int
   // Lines beside each other: whole vectors, of which a width that is none overwrites what is too
   // much with the next term's. So it needs a vector's lines in the source, and one more term or
   // panel.
-  constexpr std::int64_t kWhole = (kWidth + kLanes - 1) / kLanes * kLanes;
+  constexpr std::int64_t kWhole = round_up(kWidth, kLanes);
   for (std::int64_t panel = 0; panel < count; panel += kWidth) {
     const std::int64_t present = std::min(kWidth, count - panel);
     const bool in_vectors = kWhole == kWidth ? present == kWidth : count - panel >= kWhole;

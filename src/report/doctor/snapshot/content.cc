@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "report/catalogue/snapshot_texts.h"
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/doctor/rendering.h"
 #include "report/numbers.h"
 #include "report/shell_command.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/catalogue/snapshot_texts.h"
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/doctor/rendering.h"
 #include "report/doctor/snapshot/content.h"
 #include "report/numbers.h"

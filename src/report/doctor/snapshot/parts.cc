@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "report/catalogue/snapshot_texts.h"
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 #include "report/doctor/snapshot/content.h"
 #include "report/numbers.h"
 

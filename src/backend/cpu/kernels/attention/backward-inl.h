@@ -69,8 +69,8 @@ HWY_INLINE void run_task(const AttentionBackwardOn<X>& a, const HeadTask& task,
 template <class X>
 HWY_INLINE void attention_backward_of(const AttentionBackwardOn<X>& a) {
   const std::int64_t T = a.T, D = a.C / a.H, heads = a.B * a.H;
-  const std::int64_t query_tiles = (T + kQueryTile - 1) / kQueryTile;
-  const std::int64_t key_tiles = (T + kKeyTile - 1) / kKeyTile;
+  const std::int64_t query_tiles = ceil_div(T, kQueryTile);
+  const std::int64_t key_tiles = ceil_div(T, kKeyTile);
   const BackwardHeadLayout head_layout(T, D);
   const BackwardTileLayout tile_layout(D);
   const int threads = omp_get_max_threads();

@@ -94,7 +94,7 @@ HWY_INLINE void gradient_row(const Tile& tile, std::int64_t r, const HeadDropout
   const FloatTag d;
   const std::int64_t visible = tile.visible(r);
   const std::int64_t end =
-      kMasked ? std::min(kKeyTile, round_up_to(visible + kRows - 1, kColumns)) : kKeyTile;
+      kMasked ? std::min(kKeyTile, round_up(visible + kRows - 1, kColumns)) : kKeyTile;
   const FloatVec lse = hn::Set(d, head.lse[tile.i0 + r]);
   const FloatVec delta = hn::Set(d, head.delta[tile.i0 + r]);
   float* HWY_RESTRICT p_row = t.probabilities + r * kKeyTile;
@@ -179,7 +179,7 @@ HWY_INLINE void multiply_dquery(const Tile& tile, const HeadArrays& head, const 
 template <class X>
 HWY_INLINE void backward_tile(const AttentionBackwardOn<X>& a, const HeadTask& task,
                               const Tile& tile, const HeadArrays& head, const TileArrays& t) {
-  const std::int64_t D = a.C / a.H, width = round_up_to(D, kLanes), stride = head.padded_D;
+  const std::int64_t D = a.C / a.H, width = round_up(D, kLanes), stride = head.padded_D;
   const HeadDropout dropout(a.dropout, task.b, task.h, a.T);
   multiply_scores(tile, head.query_panels + tile.i0 * D, t.key_panels, D, t.probabilities);
   multiply_scores(tile, head.dout_panels + tile.i0 * D, t.value_panels, D, t.dscores);

@@ -49,7 +49,7 @@ HWY_INLINE void softmax_row(const Tile& tile, std::int64_t r, const HeadDropout&
   const FloatTag d;
   const std::int64_t visible = tile.visible(r);
   const std::int64_t end =
-      kMasked ? round_up_to(tile.visible_to_block(r / kRows * kRows), kColumns) : kKeyTile;
+      kMasked ? round_up(tile.visible_to_block(r / kRows * kRows), kColumns) : kKeyTile;
   float* HWY_RESTRICT row = s.scores + r * kKeyTile;
   const auto shown = [visible](std::int64_t j) HWY_ATTR {
     return hn::FirstN(FloatTag(), static_cast<std::size_t>(std::max<std::int64_t>(visible - j, 0)));
@@ -126,7 +126,7 @@ HWY_INLINE void multiply_values(const Tile& tile, const ForwardScratch& s, std::
 template <class X>
 HWY_INLINE void forward_query_tile(const AttentionOn<X>& a, std::int64_t b, std::int64_t h,
                                    std::int64_t i0, const ForwardScratch& s) {
-  const std::int64_t T = a.T, C = a.C, D = C / a.H, width = round_up_to(D, kLanes);
+  const std::int64_t T = a.T, C = a.C, D = C / a.H, width = round_up(D, kLanes);
   const std::int64_t rows = std::min(kQueryTile, T - i0);
   const HeadDropout dropout(a.dropout, b, h, T);
   const double scale = std::numbers::log2e / std::sqrt(static_cast<double>(D));
@@ -157,7 +157,7 @@ HWY_INLINE void forward_query_tile(const AttentionOn<X>& a, std::int64_t b, std:
 template <class X>
 HWY_INLINE void attention_of(const AttentionOn<X>& a) {
   const std::int64_t T = a.T, C = a.C, D = C / a.H, heads = a.B * a.H;
-  const std::int64_t tiles = (T + kQueryTile - 1) / kQueryTile;
+  const std::int64_t tiles = ceil_div(T, kQueryTile);
   const ForwardLayout layout(T, D);
   const int threads = omp_get_max_threads();
   // Four tasks per thread: threads with short tasks of the causal triangle then take over others.

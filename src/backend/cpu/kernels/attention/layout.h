@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "base/integers.h"
+
 namespace snug::cpu {
 
 // Queries and keys per tile, fixed, so that a sum's order depends on T and D only. Both are
@@ -19,16 +21,12 @@ static_assert(kKeyTile % kQueryTile == 0);
 constexpr std::int64_t kMaxLanes = 16;   // floats of the widest vector; also the 64-byte line
 constexpr std::int64_t kLineBytes = 64;  // every array starts on a cache line
 
-constexpr std::int64_t round_up_to(std::int64_t value, std::int64_t step) {
-  return (value + step - 1) / step * step;
-}
-
 // Offsets, in floats, of consecutive arrays that each take whole cache lines.
 struct ArrayOffsets {
   std::int64_t used = 0;
   constexpr std::int64_t take(std::int64_t floats) {
     const std::int64_t offset = used;
-    used += round_up_to(floats, kMaxLanes);
+    used += round_up(floats, kMaxLanes);
     return offset;
   }
 };
@@ -39,13 +37,13 @@ struct ForwardLayout {
 
   constexpr ForwardLayout(std::int64_t T, std::int64_t D) {
     ArrayOffsets offsets;
-    padded_D = round_up_to(D, kMaxLanes);
-    keys = offsets.take(round_up_to(T, kKeyTile) * D);  // panels (D, columns) of all keys
-    values = offsets.take(T * padded_D);                // rows of all values
-    queries = offsets.take(kQueryTile * D);             // panels (D, rows)
-    scores = offsets.take(kQueryTile * kKeyTile);       // scores, then probabilities
-    sums = offsets.take(kQueryTile * padded_D);         // output before normalisation
-    totals = offsets.take(kQueryTile * kMaxLanes);      // sum of exponentials, lane by lane
+    padded_D = round_up(D, kMaxLanes);
+    keys = offsets.take(round_up(T, kKeyTile) * D);  // panels (D, columns) of all keys
+    values = offsets.take(T * padded_D);             // rows of all values
+    queries = offsets.take(kQueryTile * D);          // panels (D, rows)
+    scores = offsets.take(kQueryTile * kKeyTile);    // scores, then probabilities
+    sums = offsets.take(kQueryTile * padded_D);      // output before normalisation
+    totals = offsets.take(kQueryTile * kMaxLanes);   // sum of exponentials, lane by lane
     maxima = offsets.take(kQueryTile);
     rescale = offsets.take(kQueryTile);  // exp of the fall of the maximum
     floats = offsets.used;
@@ -59,8 +57,8 @@ struct BackwardHeadLayout {
 
   constexpr BackwardHeadLayout(std::int64_t T, std::int64_t D) {
     ArrayOffsets offsets;
-    const std::int64_t padded_T = round_up_to(T, kQueryTile);
-    padded_D = round_up_to(D, kMaxLanes);
+    const std::int64_t padded_T = round_up(T, kQueryTile);
+    padded_D = round_up(D, kMaxLanes);
     query_panels = offsets.take(padded_T * D);
     dout_panels = offsets.take(padded_T * D);
     query_rows = offsets.take(padded_T * padded_D);
@@ -78,7 +76,7 @@ struct BackwardTileLayout {
 
   constexpr explicit BackwardTileLayout(std::int64_t D) {
     ArrayOffsets offsets;
-    const std::int64_t padded_D = round_up_to(D, kMaxLanes);
+    const std::int64_t padded_D = round_up(D, kMaxLanes);
     key_panels = offsets.take(kKeyTile * D);
     value_panels = offsets.take(kKeyTile * D);
     key_rows = offsets.take(kKeyTile * padded_D);

@@ -160,7 +160,7 @@ struct HeadDropout {
 
   HeadDropout(const Dropout& dropout, std::int64_t b, std::int64_t h, std::int64_t T)
       : stream(dropout_stream(dropout, b)) {
-    row_stride = static_cast<std::uint64_t>(round_up_to(T, 4));
+    row_stride = static_cast<std::uint64_t>(round_up(T, 4));
     first_element = static_cast<std::uint64_t>(h * T) * row_stride;
   }
   bool on() const { return stream.threshold != 0; }

@@ -1,4 +1,4 @@
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 
 #include <gtest/gtest.h>
 
