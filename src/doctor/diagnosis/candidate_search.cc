@@ -12,8 +12,6 @@
 namespace snug::doctor::diagnosis {
 namespace {
 
-constexpr std::size_t kMaxCandidates = 8;
-
 // The failing tensor's own shape, or another printed one that has the bytes of the request.
 const log::LogShape* telling_shape(const FailureEvidence& evidence) {
   if (evidence.event.shape) return &*evidence.event.shape;

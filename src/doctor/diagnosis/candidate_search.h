@@ -10,8 +10,10 @@
 
 namespace snug::doctor::diagnosis {
 
+constexpr std::size_t kMaxCandidates = 8;
+
 struct FoundCandidates {
-  std::vector<Candidate> candidates;  // most likely first, at most eight
+  std::vector<Candidate> candidates;  // most likely first, at most kMaxCandidates
   int alike_count = 0;                // tensors of the modelled run that have the size
   bool shape_differs = false;         // the log prints a shape that the given run does not have
   // The run that goes with the message best, where it is another than the one given.

@@ -125,7 +125,6 @@ void add_trial_notes(const Diagnosis& diagnosis, const torch::TorchMemory& memor
 // the program is another.
 bool explain_log_alone(const FailureEvidence& evidence, FoundCandidates& found, Diagnosis& result,
                        CauseVerdict& verdict) {
-  constexpr std::size_t kMaxCandidates = 8;
   constexpr double kGuess = 0.1;  // of what the number alone can be
   const bool has_shape =
       !found.candidates.empty() && found.candidates[0].evidence == Evidence::kShapeInLog;
