@@ -86,11 +86,11 @@ class BoundProgram {
   }
 
   std::span<float> floats(TensorId id) const {
-    const TensorView view = executor_.view(id);
+    const cpu::TensorView view = executor_.view(id);
     return {view.f32(), static_cast<std::size_t>(view.element_count())};
   }
 
-  static void append_numbers(const TensorView& view, std::size_t count, Doubles& to) {
+  static void append_numbers(const cpu::TensorView& view, std::size_t count, Doubles& to) {
     for (std::size_t i = 0; i < count; ++i) {
       to.push_back(view.dtype == DType::kF32    ? view.f32()[i]
                    : view.dtype == DType::kBF16 ? to_float(view.as<Bf16>()[i])

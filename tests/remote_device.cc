@@ -57,7 +57,7 @@ class RemoteExecutor::Reachable {
 // out of reach.
 class RemoteExecutor::StagedBytes : public TensorBytes {
  public:
-  StagedBytes(RemoteExecutor& executor, TensorView staging)
+  StagedBytes(RemoteExecutor& executor, cpu::TensorView staging)
       : executor_(executor), staging_(staging) {}
 
   std::span<const std::byte> get(TensorId id, std::int64_t offset,
@@ -81,7 +81,7 @@ class RemoteExecutor::StagedBytes : public TensorBytes {
   }
 
   RemoteExecutor& executor_;
-  TensorView staging_;  // booked by the checkpoint op, in pinned memory
+  cpu::TensorView staging_;  // booked by the checkpoint op, in pinned memory
 };
 
 RemoteExecutor::RemoteExecutor(const program::Program& program, const plan::Plan& plan)

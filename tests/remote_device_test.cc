@@ -16,7 +16,7 @@ TEST(RemoteDeviceDeathTest, TheHostCannotDereferenceATensor) {
   SmallRun run(small_config(), TestDevice::kRemote);
   run.engine().step(0);
   run.engine().executor().wait();
-  const TensorView weight = run.executor().view(run.plan().program.weights[0]);
+  const cpu::TensorView weight = run.executor().view(run.plan().program.weights[0]);
   EXPECT_DEATH({ *static_cast<volatile std::byte*>(weight.data) = std::byte{1}; }, "");
 }
 

@@ -37,7 +37,7 @@ class GeneratorTest : public ::testing::Test {
   void fill(float value) {
     auto& executor = dynamic_cast<cpu::CpuExecutor&>(generator_->executor());
     for (const TensorId id : run_->program.weights) {
-      const TensorView view = executor.view(id);
+      const cpu::TensorView view = executor.view(id);
       std::fill_n(view.f32(), view.element_count(), value);
     }
   }

@@ -10,7 +10,7 @@
 #include "base/float16.h"
 #include "base/shape.h"
 
-namespace snug {
+namespace snug::cpu {
 
 template <class X>
 inline constexpr DType kDTypeOf = DType::kF32;
@@ -51,4 +51,4 @@ struct TensorView {
   }
 };
 
-}  // namespace snug
+}  // namespace snug::cpu
