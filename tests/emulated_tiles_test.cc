@@ -2,7 +2,7 @@
 // against emulated intrinsics, in place of the library's own.
 #include <gtest/gtest.h>
 
-#include "backend/cpu/widened/product_checks.h"
+#include "backend/cpu/widened/widened_product_testing.h"
 
 namespace snug::cpu::testing {
 namespace {

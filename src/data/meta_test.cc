@@ -4,7 +4,7 @@
 
 #include "base/test_directory.h"
 #include "data/char_tokenizer.h"
-#include "pickle/samples.h"
+#include "pickle/pickle_testing.h"
 #include "pickle/writer.h"
 
 namespace snug::data {

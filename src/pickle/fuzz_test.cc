@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/philox.h"
+#include "pickle/pickle_testing.h"
 #include "pickle/reader.h"
-#include "pickle/samples.h"
 
 namespace snug::pickle {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/test_directory.h"
-#include "pickle/samples.h"
+#include "pickle/pickle_testing.h"
 #include "pickle/writer.h"
 
 namespace snug::pickle {

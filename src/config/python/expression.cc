@@ -7,6 +7,7 @@
 
 #include "config/python/builtins.h"
 #include "config/python/literals.h"
+#include "config/python/subset.h"
 
 namespace snug::config::python {
 namespace {

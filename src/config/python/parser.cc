@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/python/expression.h"
+#include "config/python/subset.h"
 
 namespace snug::config::python {
 namespace {

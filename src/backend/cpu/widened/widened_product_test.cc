@@ -4,7 +4,7 @@
 
 #include "backend/cpu/split/amx.h"
 #include "backend/cpu/widened/one_row.h"
-#include "backend/cpu/widened/product_checks.h"
+#include "backend/cpu/widened/widened_product_testing.h"
 
 namespace snug::cpu::testing {
 namespace {

@@ -1,7 +1,6 @@
 // Which of attention's kernels runs: by precision, head size and what the card's tensor cores can.
 #include <cmath>
 
-#include "backend/cuda/kernels/attention/float.h"
 #include "backend/cuda/kernels/attention/launchers.h"
 #include "backend/cuda/kernels/kernels.h"
 

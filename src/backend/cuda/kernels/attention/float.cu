@@ -1,6 +1,6 @@
 // Causal attention in float32, without tensor cores. Each of a block's rows belongs to four
 // neighbouring lanes; rows and columns of scores are queries and keys, or the other way round.
-#include "backend/cuda/kernels/attention/float.h"
+#include "backend/cuda/kernels/attention/launchers.h"
 
 namespace snug::cuda {
 namespace {

@@ -1,4 +1,5 @@
-// The tensor-core kernels of attention, one instance per element type, head size and card family.
+// The kernels of attention: on tensor cores one instance per element type, head size and card
+// family, in float32 one per head size.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,7 +18,14 @@ void start_query_backward(const AttentionProblem<T>& problem, std::int64_t B, cu
 template <class T, int kD, bool kHalves>
 void start_key_backward(const AttentionProblem<T>& problem, std::int64_t B, cudaStream_t stream);
 
-// Instantiates one of the above for everything that launch.cu asks for.
+template <int kD>
+void start_float_forward(const AttentionProblem<float>& problem, std::int64_t B,
+                         cudaStream_t stream);
+template <int kD>
+void start_float_backward(const AttentionProblem<float>& problem, std::int64_t B,
+                          cudaStream_t stream);
+
+// Instantiates one of the first three for everything that attention.cu asks for.
 #define SNUG_FOR_EACH_ATTENTION_OF(function, T, halves)                                          \
   template void function<T, 32, halves>(const AttentionProblem<T>&, std::int64_t, cudaStream_t); \
   template void function<T, 64, halves>(const AttentionProblem<T>&, std::int64_t, cudaStream_t); \
