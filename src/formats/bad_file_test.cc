@@ -8,6 +8,7 @@
 #include "base/temporary_folder.h"
 #include "formats/format.h"
 #include "formats/formats_testing.h"
+#include "formats/torch/zip_archive.h"
 #include "formats/torch/zip_writer.h"
 #include "pickle/writer.h"
 
@@ -91,6 +92,36 @@ TEST_F(BadFile, APickleThatWouldCallSomething) {
   pickle.reduce();
   write_pickle("evil.pt", pickle);
   expect_error("evil.pt", {"evil.pt", "posix.system", "only tensors"});
+}
+
+TEST_F(BadFile, ACheckpointOfAnotherModel) {
+  write_model("nanogpt", "a.pt");
+  using Names = std::vector<std::pair<std::string, std::string>>;  // of one length
+  // The same file, with names in its pickle changed.
+  const auto renamed = [&](const Names& names) {
+    const torch::ZipArchive archive(path("a.pt"));
+    std::filesystem::remove(path("b.pt"));
+    torch::ZipWriter zip(path("b.pt"));
+    for (const torch::ZipArchive::Entry& entry : archive.entries()) {
+      std::string bytes(static_cast<std::size_t>(entry.byte_count), '\0');
+      torch::ZipBytes(archive, entry).read(0, std::as_writable_bytes(std::span(bytes)));
+      for (const auto& [from, to] : names) {
+        const std::size_t at = entry.name.ends_with("data.pkl") ? bytes.find(from) : bytes.npos;
+        if (at != bytes.npos) bytes.replace(at, from.size(), to);
+      }
+      zip.add(entry.name, bytes);
+    }
+    zip.finish();
+  };
+  renamed({});
+  EXPECT_EQ(error_of("b.pt"), "");
+  renamed({{"transformer.ln_f.bias", "transformer.ln_f.beta"}});
+  expect_error("b.pt", {"b.pt", "no tensor 'transformer.ln_f.beta'", "model.py"});
+  renamed({{"lm_head.weight", "lm_tail.weight"}});
+  expect_error("b.pt", {"no tensor 'lm_tail.weight'"});
+  renamed({{"transformer.wte.weight", "transformer.wxe.weight"},
+           {"transformer.wpe.weight", "transformer.wte.weight"}});
+  expect_error("b.pt", {"b.pt", "lm_head.weight is not tied"});
 }
 
 TEST_F(BadFile, ATensorBeyondItsStorage) {
@@ -185,6 +216,8 @@ TEST_F(BadFile, FoldersOfOtherModels) {
   expect_error("model", {"config.json", "model_type", "llama"});
   changed("\"gelu\"", "\"relu\"");
   expect_error("model", {"activation_function", "relu"});
+  changed("\"n_layer\": 2", "\"n_layer\": 1");
+  expect_error("model", {"1 layers", "no tensor 'h.1.", "adapters"});
   changed("\"n_layer\": 2", "\"n_layer\": 3");
   expect_error("model", {"transformer.h.2.", "3 layers"});
   changed("\"n_embd\": 8", "\"n_embd\": 16");
@@ -196,10 +229,26 @@ TEST_F(BadFile, FoldersOfOtherModels) {
   expect_error("model", {"no weights", "model.safetensors"});
 }
 
+TEST_F(BadFile, WhatADownloadLeftOut) {
+  const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n";
+  write_model("huggingface", "model");
+  write("model/model.safetensors", pointer);
+  expect_error("model", {"model.safetensors", "Git LFS", "git lfs pull"});
+  std::filesystem::remove(path("model/model.safetensors"));
+  write("model/model.safetensors.index.json",
+        R"({"weight_map": {"wte.weight": "model-00001-of-00002.safetensors"}})");
+  expect_error("model", {"model-00001-of-00002.safetensors is missing", "index.json", "download"});
+  std::filesystem::create_directory(path("out"));
+  write("out/ckpt.pt", pointer);
+  expect_error("out", {"ckpt.pt", "Git LFS"});
+}
+
 TEST_F(BadFile, SomethingElse) {
   write("notes.txt", "hello");
   expect_error("notes.txt", {"notes.txt", "no checkpoint", "ckpt.pt"});
   expect_error("nowhere", {"nowhere", "no "});
+  write_model("huggingface", "model");
+  expect_error("model/model.safetensors", {"weights alone", "name its folder", "/model,"});
 }
 
 }  // namespace

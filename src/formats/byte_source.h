@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 
@@ -36,5 +37,8 @@ class FileBytes : public ByteSource {
  private:
   InputFile file_;
 };
+
+// Throws DataError for what Git leaves in place of a large file that it did not fetch.
+void refuse_lfs_pointer(const std::filesystem::path& path);
 
 }  // namespace snug::formats

@@ -33,6 +33,18 @@ constexpr Format kFormats[] = {
      ends_in_gguf},
 };
 
+// Weights alone do not tell the model: what does lies beside them.
+void refuse_bare_weights(const checkpoint::Path& path) {
+  const bool weights =
+      path.extension() == ".safetensors" || path.filename().string().starts_with("pytorch_model");
+  std::error_code ignored;
+  if (!weights || !std::filesystem::is_regular_file(path, ignored)) return;
+  throw DataError(
+      fmt::format("{} holds the weights alone\nname its folder, {}, which has a config.json or "
+                  "state.json, too",
+                  path.string(), path.has_parent_path() ? path.parent_path().string() : "."));
+}
+
 std::string names() {
   std::vector<std::string_view> all;
   for (const Format& format : kFormats) all.push_back(format.name);
@@ -57,6 +69,7 @@ Source open_checkpoint(const checkpoint::Path& path) {
                     "llm.c was wanted",
                     path.string()));
   }
+  refuse_bare_weights(path);
   for (const Format& format : kFormats) {
     if (format.is_one == nullptr || !format.is_one(path)) continue;
     Source source = format.open(path);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "formats/float_bits.h"
@@ -129,6 +130,15 @@ void check_complete(const Source& source) {
     check_tensor(source, parameter.name + kFirstMoment, parameter.shape);
     check_tensor(source, parameter.name + kSecondMoment, parameter.shape);
   }
+}
+
+std::vector<std::string> unknown_tensors(const Source& source) {
+  std::set<std::string> names;
+  for (const auto& [name, tensor] : source.tensors) names.insert(name);
+  for (const model::ParameterSpec& parameter : source.model().parameters) {
+    names.erase(parameter.name);
+  }
+  return {names.begin(), names.end()};
 }
 
 checkpoint::TokenizerRecord gpt2_by_size(std::int64_t vocab_size) {

@@ -46,6 +46,9 @@ struct Source {
 // if it has an optimizer), in the shape that its sizes ask for and within its bytes.
 void check_complete(const Source& source);
 
+// The names, sorted, of tensors that are no parameter of its model. Before moments are added.
+std::vector<std::string> unknown_tensors(const Source& source);
+
 // Throws DataError for sizes that no model can have.
 void check_sizes(const config::GptSizes& sizes, const std::string& file);
 

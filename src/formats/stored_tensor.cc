@@ -83,6 +83,34 @@ StoredTensor transposed(StoredTensor tensor) {
   return tensor;
 }
 
+bool same_values(const StoredTensor& a, const StoredTensor& b) {
+  if (a.shape != b.shape) return false;
+  const bool same_bytes = a.bytes == b.bytes && a.offset == b.offset && a.dtype == b.dtype &&
+                          a.transposed == b.transposed;
+  if (same_bytes) return true;
+  std::array<float, 4096> ours, others;
+  for (std::int64_t first = 0; first < a.element_count(); first += std::ssize(ours)) {
+    const auto count = static_cast<std::size_t>(
+        std::min<std::int64_t>(std::ssize(ours), a.element_count() - first));
+    a.read(first, std::span(ours).first(count));
+    b.read(first, std::span(others).first(count));
+    if (std::memcmp(ours.data(), others.data(), count * sizeof(float)) != 0) return false;
+  }
+  return true;
+}
+
+std::string_view without_wrappers(std::string_view name) {
+  constexpr std::string_view kWrappers[] = {"module.", "_orig_mod."};
+  const auto before_name = [&] {
+    return std::ranges::find_if(
+        kWrappers, [&](std::string_view wrapper) { return name.starts_with(wrapper); });
+  };
+  for (auto at = before_name(); at != std::end(kWrappers); at = before_name()) {
+    name.remove_prefix(at->size());
+  }
+  return name;
+}
+
 void check_extent(const StoredTensor& tensor, const std::string& name, const std::string& file) {
   std::int64_t bytes = size_of(tensor.dtype);
   bool wrong = false;

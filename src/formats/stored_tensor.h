@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/dtype.h"
 #include "base/shape.h"
@@ -26,6 +27,13 @@ struct StoredTensor {
 
 // What is stored as (in, out), seen as (out, in).
 StoredTensor transposed(StoredTensor tensor);
+
+// The same shape, and the same values bit by bit once they are float32.
+bool same_values(const StoredTensor& a, const StoredTensor& b);
+
+// A tensor's name without what DistributedDataParallel and torch.compile, in any order, put before
+// it: "module.", "_orig_mod.".
+std::string_view without_wrappers(std::string_view name);
 
 // Throws DataError unless all of the tensor lies within its bytes.
 void check_extent(const StoredTensor& tensor, const std::string& name, const std::string& file);

@@ -51,6 +51,30 @@ TEST(StoredTensor, OutsideItsBytesIsRefused) {
   EXPECT_THROW(check_extent(tensor, "w", "file"), DataError);
 }
 
+TEST(StoredTensor, SameValuesWhereverTheyLie) {
+  std::vector<float> values(5000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  values[7] = std::nanf("");  // of a run that diverged
+  Source source;
+  add_tensor(source, "a", {50, 100}, values);
+  add_tensor(source, "b", {50, 100}, values);
+  add_tensor(source, "long", {5000}, values);
+  values.back() += 1;
+  add_tensor(source, "c", {50, 100}, values);
+  EXPECT_TRUE(same_values(source.tensor("a"), source.tensor("a")));
+  EXPECT_TRUE(same_values(source.tensor("a"), source.tensor("b")));
+  EXPECT_FALSE(same_values(source.tensor("a"), source.tensor("c")));
+  EXPECT_FALSE(same_values(source.tensor("a"), source.tensor("long")));
+}
+
+TEST(StoredTensor, WrappersInAnyOrder) {
+  for (const char* name : {"a.weight", "module.a.weight", "_orig_mod.a.weight",
+                           "module._orig_mod.a.weight", "_orig_mod.module.a.weight"}) {
+    EXPECT_EQ(without_wrappers(name), "a.weight");
+  }
+  EXPECT_EQ(without_wrappers("a.module.weight"), "a.module.weight");
+}
+
 TEST(FloatBits, EveryFloat16ComesBack) {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const float value = from_float16(static_cast<std::uint16_t>(bits));

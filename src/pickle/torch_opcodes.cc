@@ -31,8 +31,10 @@ std::string_view PickleMachine::text_of(std::uint32_t node) const {
 void PickleMachine::push_global(std::string_view module, std::string_view name) {
   const std::string both = fmt::format("{} {}", module, name);
   if (std::find(kNames.begin(), kNames.end(), both) == kNames.end()) {
-    fail(fmt::format("it names {}.{}, and only tensors, dicts, numbers and text are read",
-                     module.substr(0, 60), name.substr(0, 60)));
+    fail(
+        fmt::format("it names {}.{}, and only tensors, dicts, numbers and text are read: load it "
+                    "where it was made and save it again without that",
+                    module.substr(0, 60), name.substr(0, 60)));
   }
   push_text(PickleKind::kGlobal, both);
 }

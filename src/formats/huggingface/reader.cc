@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxConfigBytes = kMiB;
 constexpr std::string_view kRoot = "transformer.";
+constexpr std::string_view kBlocks = "transformer.h.";
 constexpr const char* kTokens = "transformer.wte.weight";
 
 // Masks of older versions of transformers: buffers, not weights.
@@ -26,17 +27,13 @@ bool is_mask(std::string_view name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
 }
 
-bool all_equal(const StoredTensor& a, const StoredTensor* b) {
-  std::array<float, 4096> ours, others{};
-  for (std::int64_t first = 0; first < a.element_count(); first += std::ssize(ours)) {
-    const auto count = static_cast<std::size_t>(
-        std::min<std::int64_t>(std::ssize(ours), a.element_count() - first));
-    a.read(first, std::span(ours).first(count));
-    if (b != nullptr) b->read(first, std::span(others).first(count));
-    if (!std::equal(ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(count),
-                    others.begin())) {
-      return false;
-    }
+bool is_zero(const StoredTensor& tensor) {
+  std::array<float, 4096> values;
+  for (std::int64_t first = 0; first < tensor.element_count(); first += std::ssize(values)) {
+    const auto part = std::span(values).first(static_cast<std::size_t>(
+        std::min<std::int64_t>(std::ssize(values), tensor.element_count() - first)));
+    tensor.read(first, part);
+    if (!std::ranges::all_of(part, [](float value) { return value == 0; })) return false;
   }
   return true;
 }
@@ -62,12 +59,32 @@ void take_vocabulary(Source& source) {
   source.sizes.vocab_size = rows;
 }
 
+// A block must be GPT-2's; what stands beside the blocks, such as the head of a classifier, is left
+// out, as transformers does.
+void drop_other_tensors(Source& source) {
+  std::string others;
+  for (const std::string& name : unknown_tensors(source)) {
+    const std::string shown = checkpoint::printable(name.substr(kRoot.size()));
+    if (name.starts_with(kBlocks)) {
+      throw DataError(fmt::format(
+          "{}: a GPT-2 model of {} layers has no tensor {}\nit is of another architecture, has "
+          "more "
+          "layers than config.json says, or adapters that have to be merged into it first "
+          "(merge_and_unload)",
+          source.name, source.sizes.n_layer, shown));
+    }
+    others += (others.empty() ? "" : ", ") + shown;
+    source.tensors.erase(name);
+  }
+  if (!others.empty()) source.notices.push_back("left out, as GPT-2 has no such tensor: " + others);
+}
+
 void require_tied(const ModelConfig& config, const WeightFiles& files, const Source& source) {
   const auto head = files.tensors.find("lm_head.weight");
   if (head == files.tensors.end() || config.is_tied) return;
   const StoredTensor& tokens = source.tensor(kTokens);
   check_extent(head->second, "lm_head.weight", source.name);
-  if (head->second.shape == tokens.shape && all_equal(head->second, &tokens)) return;
+  if (same_values(head->second, tokens)) return;
   throw DataError(
       fmt::format("{}: lm_head.weight is not tied to the token embedding\nSnug's models "
                   "share the two, as GPT-2's do",
@@ -76,7 +93,7 @@ void require_tied(const ModelConfig& config, const WeightFiles& files, const Sou
 
 void drop_zero_biases(Source& source) {
   for (const auto& [name, tensor] : source.tensors) {
-    if (name.ends_with(".bias") && !all_equal(tensor, nullptr)) {
+    if (name.ends_with(".bias") && !is_zero(tensor)) {
       source.notices.push_back("its biases were trained since: they are kept");
       return;
     }
@@ -138,6 +155,7 @@ Source open_huggingface(const checkpoint::Path& path) {
   take_tensors(files, source);
   take_vocabulary(source);
   check_complete(source);
+  drop_other_tensors(source);
   require_tied(config, files, source);
   if (!config.has_bias) drop_zero_biases(source);
   source.state.config_json = config_json_of(source.sizes);

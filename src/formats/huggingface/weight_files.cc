@@ -26,13 +26,10 @@ std::optional<DType> float_type(std::string_view safetensors_dtype) {
   return std::nullopt;
 }
 
-// What wrappers put before a name, and what the first versions of transformers called the two
-// parameters of a LayerNorm.
+// Without wrappers, and without what the first versions of transformers called the two parameters
+// of a LayerNorm.
 std::string plain_name(std::string_view name) {
-  for (const std::string_view wrapper : {"module.", "_orig_mod."}) {
-    if (name.starts_with(wrapper)) name.remove_prefix(wrapper.size());
-  }
-  std::string plain(name);
+  std::string plain(without_wrappers(name));
   for (const auto& [old, now] : {std::pair{".gamma", ".weight"}, std::pair{".beta", ".bias"}}) {
     if (plain.ends_with(old)) plain.replace(plain.rfind('.'), plain.npos, now);
   }
@@ -40,6 +37,7 @@ std::string plain_name(std::string_view name) {
 }
 
 void add_safetensors(const checkpoint::Path& file, WeightFiles& files) {
+  refuse_lfs_pointer(file);
   const checkpoint::SafetensorsReader reader(file);
   auto bytes = std::make_unique<FileBytes>(file);
   for (const checkpoint::SafetensorsEntry& entry : reader.entries()) {
@@ -83,6 +81,10 @@ bool add_files(const checkpoint::Path& folder, const std::string& file, AddFile 
   if (!fs::exists(index)) return false;
   const std::string text = read_whole_file(index, kMaxIndexBytes);
   for (const std::string& shard : parse_shard_index(text, index.string())) {
+    if (!fs::exists(folder / shard)) {
+      throw DataError(fmt::format("{} is missing, and {} names it\ndownload the model again",
+                                  (folder / shard).string(), index.string()));
+    }
     add(folder / shard, files);
   }
   return true;

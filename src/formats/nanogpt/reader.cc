@@ -13,9 +13,6 @@ namespace {
 using PlainJson = nlohmann::json;
 
 constexpr const char* kFile = "ckpt.pt";
-// torch.compile and DistributedDataParallel put them before every name.
-constexpr std::string_view kWrappers[] = {"module.", "_orig_mod."};
-
 class NanoGptReader {
  public:
   NanoGptReader(Source& source, torch::TorchFile& file) : source_(source), file_(file) {}
@@ -82,16 +79,38 @@ class NanoGptReader {
   void read_model(const pickle::PickleValue& model) {
     for (std::size_t i = 0; i < model.size(); ++i) {
       if (model.key(i).kind() != pickle::PickleKind::kString) continue;
-      std::string_view name = model.key(i).text();
-      for (const std::string_view wrapper : kWrappers) {
-        if (name.starts_with(wrapper)) name.remove_prefix(wrapper.size());
-      }
-      // Tied to wte; and the causal mask, which older versions of PyTorch had to keep.
-      const bool unused = name == "lm_head.weight" || name.ends_with(".attn.bias");
-      if (unused || model.value(i).kind() != pickle::PickleKind::kTensor) continue;
+      const std::string_view name = without_wrappers(model.key(i).text());
+      // The causal mask, which older versions of PyTorch had to keep.
+      const bool mask = name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
+      if (mask || model.value(i).kind() != pickle::PickleKind::kTensor) continue;
       const std::string key(name);
       source_.tensors.insert_or_assign(key, file_.tensor(model.value(i), key));
     }
+    take_head();
+    require_known_tensors();
+  }
+
+  // lm_head and the embedding are one tensor, in nanoGPT and here.
+  void take_head() {
+    const auto head = source_.tensors.extract("lm_head.weight");
+    if (head.empty() || same_values(head.mapped(), source_.tensor("transformer.wte.weight")))
+      return;
+    throw DataError(
+        fmt::format("{}: lm_head.weight is not tied to transformer.wte.weight\nnanoGPT and Snug "
+                    "share the two: a model that was trained with both apart is not computed",
+                    file_.name()));
+  }
+
+  // As nanoGPT's load_state_dict: a tensor more is another model.
+  void require_known_tensors() const {
+    const std::vector<std::string> unknown = unknown_tensors(source_);
+    if (unknown.empty()) return;
+    throw DataError(fmt::format(
+        "{}: nanoGPT's model of {} layers{} has no tensor {}{}\nthe file is of a changed model.py: "
+        "Snug computes nanoGPT's own model only",
+        file_.name(), source_.sizes.n_layer, source_.sizes.bias ? "" : " without biases",
+        checkpoint::printable(unknown.front()),
+        unknown.size() == 1 ? "" : fmt::format(", and not {} others", unknown.size() - 1)));
   }
 
   // The optimizer numbers the parameters: those that decay first, then the others.

@@ -80,6 +80,7 @@ TorchFile::TorchFile(const std::filesystem::path& path) : name_(path.string()) {
     open_archive(path);
     return;
   }
+  refuse_lfs_pointer(path);
   if (!is_before_zip(path)) {
     throw DataError(
         fmt::format("{} is not a file of torch.save: it is cut off, damaged or something "
