@@ -2,7 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <cstring>
+
 namespace snug {
+namespace {
+
+// How many bytes at the beginning, in steps of eight, are ASCII.
+std::size_t ascii_bytes(std::string_view bytes) noexcept {
+  std::size_t at = 0;
+  for (std::uint64_t eight = 0; at + sizeof eight <= bytes.size(); at += sizeof eight) {
+    std::memcpy(&eight, bytes.data() + at, sizeof eight);
+    if ((eight & 0x8080808080808080u) != 0) break;
+  }
+  return at;
+}
+
+}  // namespace
 
 Utf8Char decode_utf8(std::string_view bytes) noexcept {
   if (bytes.empty()) return {0, Utf8Char::kIncomplete};
@@ -48,6 +64,8 @@ void append_utf8(char32_t code_point, std::string& out) {
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view bytes) noexcept {
   for (std::size_t at = 0; at < bytes.size();) {
+    at += ascii_bytes(bytes.substr(at));
+    if (at == bytes.size()) break;
     const Utf8Char next = decode_utf8(bytes.substr(at));
     if (next.length <= 0) return at;
     at += static_cast<std::size_t>(next.length);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cli/options.h"
 #include "console/console.h"
+#include "console/phase_progress.h"
 #include "console/stop_signal.h"
 #include "prepare/inputs.h"
 #include "prepare/prepare_bpe.h"
@@ -18,43 +19,7 @@
 namespace snug::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using namespace prepare;
-
-// "encoding  37%  1,234,567 tokens  52.3 MB/s  ETA 12m"
-class ProgressText {
- public:
-  // Of everything, also where no text is wanted: a phase begins with its first.
-  void see(const BpeProgress& now) {
-    if (now.phase == phase_) return;
-    phase_ = now.phase;
-    start_ = Clock::now();
-    start_bytes_ = now.taken_bytes;
-  }
-  std::string of(const BpeProgress& now) const {
-    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    const double rate =
-        static_cast<double>(now.taken_bytes - start_bytes_) / std::max(seconds, 1e-3);
-    std::string text = now.phase;
-    if (now.total_bytes > 0) {
-      text += fmt::format("  {:3.0f}%", 100.0 * static_cast<double>(now.taken_bytes) /
-                                            static_cast<double>(now.total_bytes));
-    }
-    if (now.tokens > 0) text += fmt::format("  {} tokens", with_thousands(now.tokens));
-    text += fmt::format("  {:.1f} MB/s", rate / 1e6);
-    if (now.total_bytes > 0 && rate > 0) {
-      text += fmt::format(
-          "  ETA {}",
-          console::format_duration(static_cast<double>(now.total_bytes - now.taken_bytes) / rate));
-    }
-    return text;
-  }
-
- private:
-  std::string phase_;
-  Clock::time_point start_;
-  std::int64_t start_bytes_ = 0;
-};
 
 void print_summary(const BpeSummary& summary, const BpeOptions& options,
                    console::Console& console) {
@@ -66,6 +31,12 @@ void print_summary(const BpeSummary& summary, const BpeOptions& options,
     console.line(fmt::format("{} lines left out; the first: {}",
                              with_thousands(summary.counts.bad_lines),
                              summary.counts.first_bad_line));
+  }
+  if (summary.counts.stray_bytes > 0) {
+    console.line(fmt::format(
+        "{} bytes are not UTF-8, the first: {}; they are kept as they are\n"
+        "if the text has another encoding, convert it: iconv -f ENCODING -t utf-8 OLD > NEW",
+        with_thousands(summary.counts.stray_bytes), summary.counts.first_stray));
   }
   console.line(fmt::format("train has {} tokens", with_thousands(summary.train_tokens)));
   console.line(fmt::format("val has {} tokens", with_thousands(summary.val_tokens)));
@@ -123,13 +94,15 @@ BpeOptions read_options(Arguments arguments) {
 void run_prepare_bpe(const BpeOptions& options) {
   console::Console console;
   const console::StopSignal stop;
-  ProgressText text;
+  console::PhaseProgress progress;
   BpeHooks hooks;
   hooks.stop = [&] { return stop.requested(); };
   hooks.progress = [&](const BpeProgress& now) {
-    text.see(now);
-    if (console.wants_progress()) console.progress(text.of(now));
-    if (console.wants_plain_progress()) console.line(text.of(now));
+    const auto time = std::chrono::steady_clock::now();
+    const console::PhaseFacts facts{now.phase, now.taken_bytes, now.total_bytes, now.tokens};
+    progress.see(facts, time);
+    if (console.wants_progress()) console.progress(progress.text(facts, time));
+    if (console.wants_plain_progress()) console.line(progress.text(facts, time));
   };
   print_summary(prepare_bpe(options, hooks), options, console);
 }

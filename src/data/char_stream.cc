@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -42,6 +46,18 @@ std::optional<char32_t> CharStream::next() {
 }
 
 void CharStream::fail_not_utf8() const {
+  std::array<char, 4> head{};
+  file_.read_at(0, std::as_writable_bytes(std::span(head)));
+  const std::string_view start(head.data(), head.size());
+  for (const auto& [magic, unpack] :
+       {std::pair("\x1F\x8B", "zcat"), std::pair("\x28\xB5\x2F\xFD", "zstdcat"),
+        std::pair("\xFD"
+                  "7zX",
+                  "xzcat")}) {
+    if (!start.starts_with(magic)) continue;
+    throw DataError(fmt::format("{} is packed\nunpack it first: {} '{}' > input.txt", file_.name(),
+                                unpack, file_.name()));
+  }
   throw DataError(fmt::format(
       "{} is not UTF-8 text: byte 0x{:02X} at offset {}\nsave it as UTF-8, "
       "for example with `iconv -t utf-8`",

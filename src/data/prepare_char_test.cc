@@ -94,6 +94,7 @@ TEST(PrepareChar, RefusesTextItCannotUse) {
   expect_holds(prepare_error(dir, "ten chars."), {"too small: 10 characters"});
   expect_holds(prepare_error(dir, "some good text, then \xFF and more"),
                {"input.txt is not UTF-8", "byte 0xFF at offset 21"});
+  expect_holds(prepare_error(dir, "\x1F\x8B\x08 and so on"), {"input.txt is packed", "zcat"});
   expect_holds(prepare_error(dir, "some good text, then a cut \xE2\x82"), {"0xE2 at offset 27"});
   expect_holds(message_of<DataError>([&] { prepare_char(dir.path() / "no.txt", dir.path()); }),
                {"cannot open", "no.txt"});

@@ -76,14 +76,37 @@ TEST_F(BadInput, DamagedPacking) {
   expect_holds(refused("PAR1 and so on"), {"packed", "Parquet", "python3 -c", "pyarrow"});
   expect_holds(refused("BZh91AY"), {"bzip2", "bzcat"});
   expect_holds(refused("PK\x03\x04zip zip"), {"zip", "unzip -p"});
+  expect_holds(refused("\xFF\xFEh\1i\1"), {"packed", "UTF-16", "iconv -f utf-16"});
+}
+
+TEST_F(BadInput, BytesThatAreNotUtf8AreKeptAndCounted) {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += "na\u00EFve\r\n";
+  text[10] = '\xEF';  // in the second line, before what was a second byte
+  text.insert(1'500'000, "\xE4\xBD");
+  folder_.write("latin", text);
+  const BpeSummary summary = prepare_bpe(whole_text("latin"), {});
+  EXPECT_EQ(summary.counts.stray_bytes, 2 + 2);
+  expect_holds(summary.counts.first_stray, {"latin, byte 11"});
+  folder_.write("plain", some_text(100'000));
+  EXPECT_EQ(prepare_bpe(whole_text("plain"), {}).counts.stray_bytes, 0);
+}
+
+// A refusal leaves neither files nor a folder that looks like a data set.
+TEST_F(BadInput, NothingIsLeftBehind) {
+  folder_.write("packed", "BZh91AY");
+  message_of<DataError>([&] { prepare_bpe(whole_text("packed"), {}); });
+  folder_.write("empty", "");
+  message_of<DataError>([&] { prepare_bpe(whole_text("empty"), {}); });
+  EXPECT_EQ(folder_.list(), (std::vector<std::string>{"empty", "packed"}));
 }
 
 TEST_F(BadInput, TextThatLeavesNothing) {
   folder_.write("empty", "");
-  expect_holds(refusal(whole_text("empty")), {"nothing is left"});
+  expect_holds(refusal(whole_text("empty")), {"no text in", "empty"});
   folder_.write("one", "only one line\n");
   expect_holds(refusal(options({"one"}, DocumentKind::kLine)),
-               {"1 documents", "val.bin", "--split=characters"});
+               {"1 document(s)", "val.bin", "--split=characters"});
 }
 
 TEST_F(BadInput, WhatCannotBeCutIsNamed) {

@@ -1,6 +1,10 @@
 #include "prepare/batch_encoder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "base/utf8.h"
 
 namespace snug::prepare {
 namespace {
@@ -24,6 +28,8 @@ void TextCounts::add(const TextCounts& more) {
   characters += more.characters;
   if (bad_lines == 0) first_bad_line = more.first_bad_line;
   bad_lines += more.bad_lines;
+  if (stray_bytes == 0) first_stray = more.first_stray;
+  stray_bytes += more.stray_bytes;
 }
 
 std::int64_t count_characters(std::string_view text) noexcept {
@@ -34,6 +40,7 @@ EncodedBatch BatchEncoder::encode(const TextBatch& batch, std::int64_t character
   EncodedBatch out;
   out.end = batch.end;
   out.train.reserve(batch.text.size() / 3);
+  if (options_.documents != DocumentKind::kJson) count_strays(batch, out.counts);
   for_each_document(
       options_, batch, out.counts,
       [&](std::string_view text, std::int64_t line, bool ends_document) {
@@ -53,6 +60,20 @@ EncodedBatch BatchEncoder::encode(const TextBatch& batch, std::int64_t character
         (side == Side::kVal ? out.val : out.train).push_back(tokenizer::Gpt2Vocabulary::kEndOfText);
       });
   return out;
+}
+
+// A batch ends with a whole character: what is half of one here is so in the input.
+void BatchEncoder::count_strays(const TextBatch& batch, TextCounts& counts) const {
+  std::size_t at = 0;
+  while (const auto stray = find_invalid_utf8(std::string_view(batch.text).substr(at))) {
+    at += *stray;
+    if (counts.stray_bytes++ == 0) {
+      counts.first_stray =
+          fmt::format("{}, byte {}", options_.inputs[static_cast<std::size_t>(batch.start.file)],
+                      batch.start.offset + static_cast<std::int64_t>(at) + 1);
+    }
+    ++at;
+  }
 }
 
 void BatchEncoder::add(std::string_view text, Side side, EncodedBatch& out) {

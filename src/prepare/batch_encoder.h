@@ -17,8 +17,10 @@ namespace snug::prepare {
 // What was seen; adds up over batches.
 struct TextCounts {
   std::int64_t documents = 0, characters = 0;
-  std::int64_t bad_lines = 0;  // left out, with --skip-bad
-  std::string first_bad_line;  // what was wrong with the first of them
+  std::int64_t bad_lines = 0;    // left out, with --skip-bad
+  std::string first_bad_line;    // what was wrong with the first of them
+  std::int64_t stray_bytes = 0;  // that are not UTF-8, kept as they are
+  std::string first_stray;       // "FILE, byte 7"
   void add(const TextCounts& more);
 };
 
@@ -54,6 +56,7 @@ class BatchEncoder {
   EncodedBatch encode(const TextBatch& batch, std::int64_t characters_before);
 
  private:
+  void count_strays(const TextBatch& batch, TextCounts& counts) const;
   void add(std::string_view text, Side side, EncodedBatch& out);
   void add_by_characters(std::string_view text, std::int64_t characters_before, EncodedBatch& out);
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -16,7 +17,7 @@ namespace snug::prepare {
 BatchReader::BatchReader(const BpeOptions& options, InputPosition start, std::int64_t first_number,
                          OpenStream open, std::size_t max_unbroken_bytes)
     : options_(options),
-      open_(open),
+      open_(std::move(open)),
       max_unbroken_bytes_(max_unbroken_bytes),
       position_(start),
       number_(first_number) {}

@@ -2,6 +2,7 @@
 // are lines; where they are files, parts that end where a cut changes no token.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,7 +19,7 @@ class BatchReader {
   // A line, and text that cannot be cut without changing its tokens, must be held whole.
   static constexpr std::size_t kMaxUnbrokenBytes = 16 << 20;
 
-  using OpenStream = std::unique_ptr<ByteStream> (*)(const std::string& name);
+  using OpenStream = std::function<std::unique_ptr<ByteStream>(const std::string& name)>;
 
   // Reads on from `start`, of batch `first_number`. `options` must outlive the reader. Inputs are
   // unpacked, unless `open` leaves them as they are.

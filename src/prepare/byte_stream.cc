@@ -29,7 +29,10 @@ using namespace std::string_view_literals;
 }  // namespace
 
 std::unique_ptr<ByteStream> open_stream(const std::string& name) {
-  auto raw = std::make_unique<RawStream>(name);
+  return unpacked(std::make_unique<RawStream>(name));
+}
+
+std::unique_ptr<ByteStream> unpacked(std::unique_ptr<RawStream> raw) {
   const std::string_view head = raw->head();
   if (head.starts_with("\x1F\x8B")) return std::make_unique<GzipStream>(std::move(raw));
   if (head.starts_with("\x28\xB5\x2F\xFD")) return std::make_unique<ZstdStream>(std::move(raw));
@@ -48,6 +51,12 @@ std::unique_ptr<ByteStream> open_stream(const std::string& name) {
         fmt::format("{} is packed with {}; unpack it on the way:\n"
                     "  {} '{}' | snug prepare bpe - data/NAME",
                     raw->name(), kind.name, kind.tool, raw->name()));
+  }
+  if (head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF")) {
+    throw DataError(
+        fmt::format("{} is text in UTF-16; turn it into UTF-8 on the way:\n"
+                    "  iconv -f utf-16 -t utf-8 '{}' | snug prepare bpe - data/NAME",
+                    raw->name(), raw->name()));
   }
   return raw;
 }

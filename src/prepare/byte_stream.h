@@ -23,10 +23,14 @@ class ByteStream {
   virtual std::int64_t position() const noexcept = 0;
 };
 
+class RawStream;
+
 constexpr const char* kStandardInput = "-";
 
 // Throws DataError when `name` cannot be opened or is of a kind that cannot be read (Parquet, zip,
-// bzip2, xz), and then says how to turn it into one that can.
+// bzip2, xz, UTF-16), and then says how to turn it into one that can.
 std::unique_ptr<ByteStream> open_stream(const std::string& name);
+// The same of bytes that are open already.
+std::unique_ptr<ByteStream> unpacked(std::unique_ptr<RawStream> raw);
 
 }  // namespace snug::prepare

@@ -29,9 +29,16 @@ void write_journal(const std::filesystem::path& folder, const std::string& setti
       {"characters", done.counts.characters},
       {"bad_lines", done.counts.bad_lines},
       {"first_bad_line", done.counts.first_bad_line},
+      {"stray_bytes", done.counts.stray_bytes},
+      {"first_stray", done.counts.first_stray},
   };
   data::write_file(folder / kJournalName,
                    journal.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+bool has_journal(const std::filesystem::path& folder) noexcept {
+  std::error_code ignored;
+  return std::filesystem::exists(folder / kJournalName, ignored);
 }
 
 void remove_journal(const std::filesystem::path& folder) noexcept {
@@ -60,15 +67,21 @@ std::optional<Done> parse_journal(std::string_view text, const std::string& sett
   done.counts.documents = count("documents");
   done.counts.characters = count("characters");
   done.counts.bad_lines = count("bad_lines");
-  const nlohmann::json first = journal.value("first_bad_line", nlohmann::json());
-  if (!whole || !first.is_string() || done.position.file > input_count) return std::nullopt;
-  done.counts.first_bad_line = first.get<std::string>();
+  done.counts.stray_bytes = count("stray_bytes");
+  const auto text_of = [&](const char* key) {
+    const nlohmann::json value = journal.value(key, nlohmann::json());
+    whole = whole && value.is_string();
+    return value.is_string() ? value.get<std::string>() : "";
+  };
+  done.counts.first_bad_line = text_of("first_bad_line");
+  done.counts.first_stray = text_of("first_stray");
+  if (!whole || done.position.file > input_count) return std::nullopt;
   return done;
 }
 
 std::optional<Done> read_journal(const std::filesystem::path& folder, const std::string& settings,
                                  std::int64_t input_count) {
-  if (!std::filesystem::exists(folder / kJournalName)) return std::nullopt;
+  if (!has_journal(folder)) return std::nullopt;
   return parse_journal(read_whole_file(folder / kJournalName, kLimitBytes), settings, input_count);
 }
 

@@ -24,6 +24,7 @@ struct Done {
 void write_journal(const std::filesystem::path& folder, const std::string& settings,
                    const Done& done);
 
+bool has_journal(const std::filesystem::path& folder) noexcept;
 void remove_journal(const std::filesystem::path& folder) noexcept;
 
 // Nothing where there is no journal, or one of other settings, or a damaged one.

@@ -12,6 +12,7 @@
 #include "data/token_shards.h"
 #include "prepare/batch_reader.h"
 #include "prepare/journal.h"
+#include "prepare/kept_inputs.h"
 #include "prepare/ordered_pool.h"
 #include "prepare/staged_tokens.h"
 #include "prepare/staging_folder.h"
@@ -26,17 +27,6 @@ struct EncodeJob {
   TextBatch batch;
   std::int64_t characters_before = 0;
 };
-
-std::int64_t total_bytes_of(const std::vector<std::string>& inputs) {
-  std::int64_t total = 0;
-  for (const std::string& input : inputs) {
-    std::error_code error;
-    const auto size = fs::file_size(input, error);
-    if (error) return -1;
-    total += static_cast<std::int64_t>(size);
-  }
-  return total;
-}
 
 // Files of another kind of data set beside ours would be taken for part of it.
 void require_room(const BpeOptions& options) {
@@ -67,7 +57,7 @@ void require_room(const BpeOptions& options) {
 class Preparation {
  public:
   Preparation(const BpeOptions& options, const BpeHooks& hooks)
-      : options_(options), hooks_(hooks), total_bytes_(total_bytes_of(options.inputs)) {}
+      : options_(options), hooks_(hooks) {}
 
   BpeSummary run() {
     require_room(options_);
@@ -77,8 +67,12 @@ class Preparation {
         resumable() ? read_journal(staging.path(), settings, std::ssize(options_.inputs))
                     : std::nullopt;
     if (!earlier) staging.clear();
+    if (options_.split == Split::kCharacters) keep_inputs(staging);
+    total_bytes_ = kept_.byte_count_of(options_.inputs);
     if (options_.split == Split::kCharacters) count_batches();
     done_ = earlier.value_or(Done{});
+    bytes_before_ = kept_.byte_count_of(
+        {options_.inputs.begin(), options_.inputs.begin() + done_.position.file});
     StagedTokens train(staging.path(), layout("train", 1), done_.train_tokens);
     StagedTokens val(staging.path(), layout("val", 0), done_.val_tokens);
     encode_all(staging, settings, train, val);
@@ -91,9 +85,19 @@ class Preparation {
   }
 
  private:
-  bool resumable() const {
-    return std::find(options_.inputs.begin(), options_.inputs.end(), kStandardInput) ==
-           options_.inputs.end();
+  bool resumable() const { return std::ranges::none_of(options_.inputs, is_read_once); }
+
+  // A split by characters counts them first, and so reads twice.
+  void keep_inputs(const StagingFolder& staging) {
+    kept_.keep(options_.inputs, staging.path(), [this](std::int64_t byte_count) {
+      if (hooks_.progress) hooks_.progress({"taking in", byte_count, -1, 0});
+      require_not_stopped();
+    });
+  }
+
+  BatchReader make_reader(InputPosition start, std::int64_t first_number) const {
+    return BatchReader(options_, start, first_number,
+                       [this](const std::string& input) { return kept_.open(input); });
   }
 
   TokenLayout layout(const std::string& side, int first_shard) const {
@@ -105,10 +109,9 @@ class Preparation {
 
   std::size_t jobs_at_a_time() const { return 2 * static_cast<std::size_t>(options_.thread_count); }
 
-  void report(const char* phase, const BatchReader& reader) const {
+  void report(const char* phase, std::int64_t taken_bytes) const {
     if (!hooks_.progress) return;
-    hooks_.progress(
-        {phase, reader.taken_bytes(), total_bytes_, done_.train_tokens + done_.val_tokens});
+    hooks_.progress({phase, taken_bytes, total_bytes_, done_.train_tokens + done_.val_tokens});
   }
 
   // Goes through the input once to know how many characters each batch has.
@@ -123,12 +126,12 @@ class Preparation {
       return characters;
     };
     Pool pool(std::vector<Pool::Work>(static_cast<std::size_t>(options_.thread_count), count));
-    BatchReader reader(options_, {}, 0);
+    BatchReader reader = make_reader({}, 0);
     const auto take = [&] { batch_characters_.push_back(pool.take()); };
     while (std::optional<TextBatch> batch = reader.next()) {
       pool.give(std::move(*batch));
       if (pool.under_way() > jobs_at_a_time()) take();
-      report("counting", reader);
+      report("counting", reader.taken_bytes());
       require_not_stopped();
     }
     while (pool.under_way() > 0) take();
@@ -155,13 +158,13 @@ class Preparation {
                   StagedTokens& val) {
     const tokenizer::Gpt2Tokenizer gpt2;
     EncodePool pool(make_workers(gpt2));
-    BatchReader reader(options_, done_.position, done_.batches);
+    BatchReader reader = make_reader(done_.position, done_.batches);
     std::int64_t characters = done_.counts.characters;
     Clock::time_point last_journal = Clock::now();
     const auto keep = [&] {
       train.sync();
       val.sync();
-      if (resumable()) write_journal(staging.path(), settings, done_);
+      if (resumable() && done_.batches > 0) write_journal(staging.path(), settings, done_);
       last_journal = Clock::now();
     };
     const auto take = [&] {
@@ -174,7 +177,7 @@ class Preparation {
         if (options_.split == Split::kCharacters) characters += characters_of(batch->number);
         pool.give({std::move(*batch), before});
         if (pool.under_way() > jobs_at_a_time()) take();
-        report("encoding", reader);
+        report("encoding", bytes_before_ + reader.taken_bytes());
         require_not_stopped();
       }
       while (pool.under_way() > 0) take();
@@ -212,9 +215,13 @@ class Preparation {
   }
 
   void require_both_sides() const {
+    if (done_.counts.characters == 0) {
+      throw DataError(fmt::format("there is no text in {}{}", options_.inputs.front(),
+                                  options_.inputs.size() == 1 ? "" : " and the other inputs"));
+    }
     if (done_.train_tokens > 0 && done_.val_tokens > 0) return;
     throw DataError(fmt::format(
-        "{} documents, {} characters: nothing is left for {}.bin with --val={} of the {}\n{}",
+        "{} document(s), {} characters: nothing is left for {}.bin with --val={} of the {}\n{}",
         done_.counts.documents, done_.counts.characters, done_.val_tokens == 0 ? "val" : "train",
         options_.val_share, options_.split == Split::kDocuments ? "documents" : "characters",
         options_.split == Split::kDocuments
@@ -224,7 +231,9 @@ class Preparation {
 
   const BpeOptions& options_;
   const BpeHooks& hooks_;
-  std::int64_t total_bytes_;
+  KeptInputs kept_;
+  std::int64_t total_bytes_ = -1;
+  std::int64_t bytes_before_ = 0;  // of the files that an earlier run has finished
   std::vector<std::int64_t> batch_characters_;
   std::int64_t first_val_character_ = 0;
   Done done_;

@@ -1,11 +1,14 @@
 #include "prepare/prepare_bpe.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <map>
+#include <thread>
 
 #include "base/input_file.h"
 #include "data/token_shards.h"
@@ -225,6 +228,47 @@ TEST_F(PrepareTest, ATextGoesOnAfterAKill) {
   EXPECT_TRUE(prepare_bpe(made, {}).went_on);
   EXPECT_EQ(out("train.bin"), tokens_of(split_in_python(text).train));
   EXPECT_EQ(out("val.bin"), tokens_of(split_in_python(text).val));
+}
+
+// The share is of all inputs, and what an earlier run has done is part of it.
+TEST_F(PrepareTest, ProgressGoesOnToo) {
+  folder_.write("a", some_text(3 * kMegabyte, 4));
+  folder_.write("b", some_text(3 * kMegabyte, 5));
+  BpeOptions made = options({"a", "b"}, DocumentKind::kLine);
+  made.val_share = 0.1;
+  made.thread_count = 1;
+  message_of<DeviceError>([&] { prepare_bpe(made, stop_after(7)); });
+  std::vector<BpeProgress> seen;
+  BpeHooks hooks;
+  hooks.progress = [&](const BpeProgress& now) { seen.push_back(now); };
+  EXPECT_TRUE(prepare_bpe(made, hooks).went_on);
+  ASSERT_FALSE(seen.empty());
+  EXPECT_GE(seen.front().taken_bytes, static_cast<std::int64_t>(3 * kMegabyte));
+  const auto all = static_cast<std::int64_t>(folder_.read("a").size() + folder_.read("b").size());
+  EXPECT_EQ(seen.back().taken_bytes, all);
+  EXPECT_EQ(seen.back().total_bytes, all);
+}
+
+// A pipe can be read once only; a text that is cut by characters is read twice.
+TEST_F(PrepareTest, APipeIsPreparedLikeTheFile) {
+  const std::string text = some_text(2 * kMegabyte + 99, 12);
+  const PythonSplit expected = split_in_python(text);
+  for (const std::string& bytes : {text, gzipped(text)}) {
+    const std::string pipe = (folder_.path() / "pipe").string();
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << bytes; });
+    std::vector<BpeProgress> seen;
+    BpeHooks hooks;
+    hooks.progress = [&](const BpeProgress& now) { seen.push_back(now); };
+    const BpeSummary summary = prepare_bpe(whole_text("pipe"), hooks);
+    writer.join();
+    EXPECT_FALSE(summary.went_on);
+    EXPECT_EQ(out("train.bin"), tokens_of(expected.train));
+    EXPECT_EQ(out("val.bin"), tokens_of(expected.val));
+    EXPECT_EQ(seen.back().total_bytes, static_cast<std::int64_t>(bytes.size()));
+    std::filesystem::remove(pipe);
+    EXPECT_EQ(folder_.list(), (std::vector<std::string>{"out", "out/train.bin", "out/val.bin"}));
+  }
 }
 
 TEST_F(PrepareTest, StartsOverWhenTheInputHasChanged) {

@@ -13,10 +13,12 @@
 
 namespace snug::prepare {
 
-RawStream::RawStream(const std::string& name)
-    : name_(name == kStandardInput ? "standard input" : name) {
+RawStream::RawStream(const std::string& name) : RawStream(name, name) {}
+
+RawStream::RawStream(const std::string& path, const std::string& called)
+    : name_(called == kStandardInput ? "standard input" : called) {
   descriptor_ =
-      name == kStandardInput ? ::dup(STDIN_FILENO) : ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+      path == kStandardInput ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) {
     throw DataError(fmt::format("{} cannot be read: {}", name_, std::strerror(errno)));
   }

@@ -13,6 +13,8 @@ class RawStream : public ByteStream {
   static constexpr std::size_t kHeadBytes = 8;
 
   explicit RawStream(const std::string& name);
+  // The same of a file that has another name for messages.
+  RawStream(const std::string& path, const std::string& called);
   ~RawStream() override;
   RawStream(const RawStream&) = delete;
   RawStream& operator=(const RawStream&) = delete;

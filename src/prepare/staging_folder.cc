@@ -31,7 +31,9 @@ void sync_folder(const fs::path& folder) {
 }  // namespace
 
 StagingFolder::StagingFolder(const fs::path& directory)
-    : directory_(directory), path_(directory / ".prepare") {
+    : directory_(directory),
+      path_(directory / ".prepare"),
+      made_directory_(!fs::exists(directory)) {
   data::create_output_directory(path_);
   const std::string lock = (path_ / kLockName).string();
   lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -44,7 +46,14 @@ StagingFolder::StagingFolder(const fs::path& directory)
   }
 }
 
-StagingFolder::~StagingFolder() { ::close(lock_); }
+StagingFolder::~StagingFolder() {
+  std::error_code ignored;
+  if (!has_journal(path_)) {
+    fs::remove_all(path_, ignored);
+    if (made_directory_) fs::remove(directory_, ignored);  // only where it is empty
+  }
+  ::close(lock_);
+}
 
 void StagingFolder::clear() {
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
@@ -65,8 +74,6 @@ void StagingFolder::publish(const std::vector<std::string>& names) {
                                     error.message()));
     }
   });
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
 }
 
 }  // namespace snug::prepare

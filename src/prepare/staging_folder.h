@@ -13,6 +13,7 @@ class StagingFolder {
   // Makes `directory` and `directory`/.prepare. Throws DeviceError when it cannot or when another
   // process is at work there.
   explicit StagingFolder(const std::filesystem::path& directory);
+  // Removes what nothing can go on from, and `directory` if it was made for that.
   ~StagingFolder();
   StagingFolder(const StagingFolder&) = delete;
   StagingFolder& operator=(const StagingFolder&) = delete;
@@ -29,6 +30,7 @@ class StagingFolder {
 
  private:
   std::filesystem::path directory_, path_;
+  bool made_directory_;
   int lock_ = -1;
 };
 

@@ -67,6 +67,27 @@ TEST_F(CliTest, PipeGetsPlainLines) {
   }
 }
 
+TEST_F(CliTest, PrepareShowsProgressOnATerminal) {
+  std::string text;
+  for (int i = 0; i < 500'000; ++i) text += "tale " + std::to_string(i) + ", ";
+  folder_.write("long.txt", text);
+  const Words prepare = {"prepare", "bpe", "long.txt", "data/long", "--threads=1"};
+  const ProgramResult shown = run_on_terminal(prepare, folder_.path().string(), 80);
+  ASSERT_EQ(shown.exit_code, 0) << shown.out;
+  bool complete = false;
+  for (const std::string& drawing : drawings_of(shown.out)) {
+    complete = complete || std::regex_match(drawing, std::regex("encoding +[0-9]+%  [0-9,]+ tokens"
+                                                                "  [0-9.]+ MB/s  ETA [0-9]+s"));
+    EXPECT_LT(columns_of(drawing), 80u);
+  }
+  EXPECT_TRUE(complete) << shown.out;
+  EXPECT_NE(shown.out.find("wrote train.bin and val.bin"), std::string::npos) << shown.out;
+  const ProgramResult piped = run(prepare);
+  ASSERT_EQ(piped.exit_code, 0) << piped.err;
+  EXPECT_EQ(piped.out.find('\r'), std::string::npos);
+  EXPECT_EQ(piped.out.find('\033'), std::string::npos);
+}
+
 // The reader of a pipe that goes away after the first bytes, as `head` does.
 ProgramResult run_with_short_reader(const Words& arguments, ProgramSettings settings) {
   settings.stdout_path = settings.folder + "/pipe";
