@@ -68,6 +68,12 @@ void print_text(const data::DatasetDescription& dataset, const std::string& fold
           "", with_thousands(side.outside_count), with_thousands(side.first_outside),
           side.largest_id);
     }
+    if (side.wide_ids) {
+      fmt::print(
+          "  {:<12} every second id is 0 or 1: its ids take 32 bits, it seems, and are read "
+          "as 16\n",
+          "");
+    }
     fmt::print("  {:<12} \"{}\"\n", "begins", shown(data::sample_text(dataset, side)));
   }
   if (dataset.meta && dataset.meta->entropy_floor) {
@@ -86,6 +92,7 @@ void print_json(const data::DatasetDescription& dataset) {
                         {"largest_id", side.largest_id},
                         {"end_of_text", side.end_of_text_count},
                         {"outside_vocabulary", side.outside_count},
+                        {"looks_32_bit", side.wide_ids},
                         {"sample", data::sample_text(dataset, side)}};
   }
   const nlohmann::ordered_json json = {
@@ -115,9 +122,11 @@ int data_command(Arguments arguments) {
     });
   }
   json ? print_json(dataset) : print_text(dataset, names[0]);
-  bool outside = false;
-  for (const data::SideDescription& side : dataset.sides) outside |= side.outside_count > 0;
-  return outside ? static_cast<int>(ExitCode::kData) : 0;
+  bool bad = false;
+  for (const data::SideDescription& side : dataset.sides) {
+    bad |= side.outside_count > 0 || side.wide_ids;
+  }
+  return bad ? static_cast<int>(ExitCode::kData) : 0;
 }
 
 }  // namespace snug::cli

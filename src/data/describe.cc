@@ -8,9 +8,11 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "data/char_tokenizer.h"
 #include "data/token_shards.h"
 #include "data/token_source.h"
+#include "data/wide_ids.h"
 #include "tokenizer/gpt2_tokenizer.h"
 
 namespace snug::data {
@@ -60,6 +62,7 @@ SideDescription describe_side(const fs::path& folder, const std::string& name,
     side.byte_count += static_cast<std::int64_t>(fs::file_size(file));
   }
   side.token_count = tokens->token_count();
+  side.wide_ids = !dataset.meta && looks_like_wide_ids(*tokens);
   IdSet seen;
   std::array<std::int32_t, 8192> buffer;
   for (std::int64_t first = 0; first < side.token_count;) {
@@ -77,6 +80,18 @@ SideDescription describe_side(const fs::path& folder, const std::string& name,
   }
   side.different_ids = seen.size();
   return side;
+}
+
+// Without the first bytes of a character whose others are in the next token.
+std::string without_half_character(std::string text) {
+  constexpr std::size_t kLongest = 4;
+  for (std::size_t bytes = 1; bytes <= std::min(kLongest, text.size()); ++bytes) {
+    const std::size_t begin = text.size() - bytes;
+    if (decode_utf8(std::string_view(text).substr(begin)).length != Utf8Char::kIncomplete) continue;
+    text.resize(begin);
+    break;
+  }
+  return text;
 }
 
 }  // namespace
@@ -101,7 +116,11 @@ DatasetDescription describe_dataset(const fs::path& folder, const DescribeProgre
 std::string sample_text(const DatasetDescription& dataset, const SideDescription& side) {
   std::vector<std::int32_t> ids = side.first_ids;
   std::erase_if(ids, [&](std::int32_t id) { return id >= dataset.vocab_size; });
-  if (!dataset.meta) return tokenizer::Gpt2Tokenizer().decode(ids);
+  const bool goes_on = side.token_count > std::ssize(side.first_ids);
+  if (!dataset.meta) {
+    const std::string text = tokenizer::Gpt2Tokenizer().decode(ids);
+    return goes_on ? without_half_character(text) : text;
+  }
   return dataset.meta->itos.empty() ? "" : CharTokenizer(*dataset.meta).decode(ids);
 }
 

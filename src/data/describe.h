@@ -21,6 +21,7 @@ struct SideDescription {
   std::int64_t end_of_text_count = 0;  // GPT-2's; 0 for characters
   std::int64_t outside_count = 0;      // ids that the vocabulary does not have
   std::int64_t first_outside = -1;     // position of the first
+  bool wide_ids = false;               // see wide_ids.h; never for characters
   std::vector<std::int32_t> first_ids;
 };
 
@@ -38,7 +39,8 @@ using DescribeProgress = std::function<void(double share)>;
 DatasetDescription describe_dataset(const std::filesystem::path& folder,
                                     const DescribeProgress& progress = {});
 
-// The text of the first tokens of a side, as far as they are in the vocabulary.
+// The text of the first tokens of a side, as far as they are in the vocabulary; it ends with a
+// whole character where the data goes on.
 std::string sample_text(const DatasetDescription& dataset, const SideDescription& side);
 
 }  // namespace snug::data

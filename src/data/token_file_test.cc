@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "base/test_directory.h"
+#include "data/token_shards.h"
+#include "data/wide_ids.h"
 
 namespace snug::data {
 namespace {
@@ -179,6 +181,35 @@ TEST(TokenFile, ServesThreadsAtOnce) {
   std::thread one(work, 0), two(work, 3);
   one.join();
   two.join();
+}
+
+TEST(TokenFile, ShardsAreFoundByLlmcsNames) {
+  const TestDirectory dir;
+  const std::string tokens = llmc_header(20240520, 1, 9) + little_endian_bytes(counting(9));
+  dir.write("x/tiny_shakespeare_train.bin", tokens);
+  dir.write("x/tiny_shakespeare_val.bin", tokens);
+  dir.write("x/web_train_000001.bin", tokens);
+  dir.write("x/trainer.bin", "something else");
+  EXPECT_EQ(open_tokens(dir.path() / "x", "train", kNeeds)->token_count(), 18);
+  EXPECT_EQ(open_tokens(dir.path() / "x", "val", kNeeds)->token_count(), 9);
+}
+
+TEST(TokenFile, IdsOf32BitsAreNotTakenFor16) {
+  const TestDirectory dir;
+  std::vector<std::uint32_t> wide;
+  for (std::uint32_t i = 0; i < 100; ++i) wide.push_back(i * 317);
+  const TokenFileNeeds needs{.vocab_size = 65536, .block_size = 4};
+  const TokenFile file(dir.write("wide.bin", little_endian_bytes(wide)), needs);
+  EXPECT_TRUE(looks_like_wide_ids(file));
+  expect_holds(message_of<DataError>([&] { require_narrow_ids(file); }),
+               {"wide.bin", "32 bits", "astype(np.uint16)"});
+  wide[70] = 70000;  // an upper half of 1, as in vocabularies of 100,000
+  EXPECT_TRUE(looks_like_wide_ids(TokenFile(dir.write("w", little_endian_bytes(wide)), needs)));
+  EXPECT_FALSE(
+      looks_like_wide_ids(TokenFile(dir.write("n", little_endian_bytes(counting(200))), needs)));
+  const std::vector<std::uint16_t> all_small(200, 1);
+  EXPECT_FALSE(
+      looks_like_wide_ids(TokenFile(dir.write("s", little_endian_bytes(all_small)), needs)));
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ std::vector<fs::path> find_shards(const fs::path& folder, const std::string& sid
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    const bool named = name.find("_" + side + "_") != std::string::npos && name.ends_with(".bin");
+    const bool named = name.ends_with("_" + side + ".bin") ||
+                       (name.find("_" + side + "_") != name.npos && name.ends_with(".bin"));
     std::error_code ignored;
     if (named && it->is_regular_file(ignored)) found.push_back(it->path());
   }

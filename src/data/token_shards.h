@@ -12,7 +12,8 @@
 
 namespace snug::data {
 
-// Files of `folder` named *_SIDE_*.bin, in the order of their names.
+// Files of `folder` named *_SIDE_*.bin (FineWeb's) or *_SIDE.bin (llm.c's
+// tiny_shakespeare_train.bin), in the order of their names.
 std::vector<std::filesystem::path> find_shards(const std::filesystem::path& folder,
                                                const std::string& side);
 

@@ -35,8 +35,8 @@ class TokenSource {
   virtual bool check_all_ids() const = 0;
 };
 
-// The tokens of a data set's `side`, "train" or "val": SIDE.bin, else the shards *_SIDE_*.bin as
-// one. Throws DataError, saying what to do, for what cannot serve `needs`.
+// The tokens of a data set's `side`, "train" or "val": SIDE.bin, else the shards *_SIDE_*.bin
+// and *_SIDE.bin as one. Throws DataError, saying what to do, for what cannot serve `needs`.
 std::unique_ptr<TokenSource> open_tokens(const std::filesystem::path& folder,
                                          const std::string& side, const TokenFileNeeds& needs);
 

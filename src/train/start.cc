@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "config/fields.h"
+#include "data/wide_ids.h"
 #include "device/choose.h"
 #include "fit/fixes.h"
 #include "machine/processors.h"
@@ -55,15 +56,17 @@ void take_device(StartedRun& run, console::Console& console) {
   for (const std::string& line : card_lines(card)) console.line(line);
 }
 
-void open_data(StartedRun& run) {
+void open_data(StartedRun& run, const data::Vocabulary& vocabulary) {
   const config::Config& config = run.config.values;
   const std::string model = run.origin ? run.origin->name : run.resume ? config.out_dir : "";
   const data::TokenFileNeeds needs{config.vocab_size, config.block_size, model};
   const std::string folder = data::dataset_folder(config);
   run.train_tokens = data::open_tokens(folder, "train", needs);
   run.val_tokens = data::open_tokens(folder, "val", needs);
-  run.train_tokens->check_all_ids();
-  run.val_tokens->check_all_ids();
+  for (const data::TokenSource* tokens : {run.train_tokens.get(), run.val_tokens.get()}) {
+    tokens->check_all_ids();
+    if (!vocabulary.meta) data::require_narrow_ids(*tokens);
+  }
 }
 
 // Before anything is allocated: a data set of another alphabet is refused, other changes are told.
@@ -276,7 +279,7 @@ StartedRun start_training(config::LoadedConfig config, console::Console& console
   if (vocabulary.meta && vocabulary.meta->vocab_size == vocabulary.size) {
     run.entropy_floor = vocabulary.meta->entropy_floor;
   }
-  open_data(run);
+  open_data(run, vocabulary);
   identify(run, vocabulary, console);
   const config::LoadedConfig asked = run.config;
   plan_within_budget(run, vocabulary, console);

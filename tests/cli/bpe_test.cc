@@ -1,4 +1,5 @@
 // GPT-2 tokens from the command line: prepare bpe, tokenize, data, and training on what they made.
+#include "base/utf8.h"
 #include "cli/testing.h"
 
 namespace snug {
@@ -99,6 +100,36 @@ TEST_F(CliTest, DataOutsideTheVocabularyIsCounted) {
   EXPECT_EQ(result.exit_code, 4);
   expect_holds(result.out, {"2 tokens are outside the vocabulary", "position 2", "61000"});
   expect_error(run({"data", "data/none"}), 4, {"data/none", "no folder"});
+}
+
+// The sample of 60 tokens ends within the three bytes of a character.
+TEST_F(CliTest, TheSampleOfADataSetEndsWithAWholeCharacter) {
+  std::string text = "x";
+  for (int i = 0; i < 400; ++i) text += "\u9f98";  // two tokens and more each
+  folder_.write("wide.txt", text);
+  const Words make = {"prepare", "bpe", "wide.txt", "data/wide", "--eot=none"};
+  ASSERT_EQ(run(make).exit_code, 0);
+  const std::string ids = read("data/wide/train.bin");
+  ASSERT_GT(ids.size(), 122U);
+  folder_.write("first.bin", ids.substr(0, 120));
+  const std::string cut = run({"tokenize", "--decode", "first.bin"}).out;
+  ASSERT_TRUE(find_invalid_utf8(cut)) << "the test wants another text";
+  const nlohmann::json json = parsed_json(run({"data", "data/wide", "--json"}).out);
+  EXPECT_EQ(json["splits"]["train"]["sample"], cut.substr(0, *find_invalid_utf8(cut)));
+  const ProgramResult shown = run({"data", "data/wide"});
+  EXPECT_EQ(shown.out.find("\\x"), std::string::npos) << shown.out;
+}
+
+TEST_F(CliTest, RawIdsOf32BitsAreRefused) {
+  std::vector<std::uint32_t> ids;
+  for (std::uint32_t i = 0; i < 400; ++i) ids.push_back(i * 97 % 50257);
+  for (const char* side : {"data/w/train.bin", "data/w/val.bin"}) {
+    folder_.write(side, little_endian_bytes(ids));
+  }
+  const ProgramResult described = run({"data", "data/w"});
+  EXPECT_EQ(described.exit_code, 4);
+  expect_holds(described.out, {"32 bits"});
+  expect_error(train({"--dataset=w"}), 4, {"data/w/train.bin", "32 bits", "np.uint16"});
 }
 
 TEST_F(CliTest, ShakespeareIsTakenFromAFileOrAnAddress) {
