@@ -36,7 +36,8 @@ constexpr CommandRow kCommands[] = {
     {"data", "what a data set holds", data_command, data_help},
     {"tokenize", "text to GPT-2's tokens and back", tokenize_command, tokenize_help},
     {"plot", "the losses of runs, as a page", plot_command, plot_help},
-    {"doctor", "why PyTorch ran out of memory, and what to change", doctor_command, doctor_help},
+    {"doctor", "why PyTorch ran out of memory, and what to change", doctor_command, doctor_help,
+     doctor_help_in},
     {"devices", "the cards and the memory of this machine, now", devices_command, devices_help},
     {"watch", "the same, redrawn every second", watch_command, watch_help},
     {"selftest", "a card's kernels against the processor's", selftest_command, selftest_help},
@@ -51,11 +52,10 @@ constexpr CommandRow kCommands[] = {
 void put_error(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 // The last --lang that is a language, else the locale's: an error may be of --lang itself.
-report::Language language_of_errors(int argc, char** argv) {
+report::Language language_of(Arguments arguments) {
   constexpr std::string_view kOption = "--lang=";
   std::string chosen;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
+  for (const std::string& argument : arguments) {
     if (argument.starts_with(kOption)) chosen = argument.substr(kOption.size());
   }
   if (chosen == "auto") chosen.clear();
@@ -89,6 +89,10 @@ int fail_output() {
                   before ? "the command comes first: snug train config.py --key=value\n" : ""));
 }
 
+std::string help_of(const CommandRow& row, Arguments arguments) {
+  return row.help_in != nullptr ? row.help_in(language_of(arguments)) : row.help();
+}
+
 // `snug help COMMAND` is `snug COMMAND --help`.
 int help_command(Arguments arguments) {
   if (arguments.empty()) {
@@ -97,7 +101,7 @@ int help_command(Arguments arguments) {
   }
   for (const CommandRow& row : kCommands) {
     if (arguments[0] != row.name) continue;
-    fmt::print("{}", row.help());
+    fmt::print("{}", help_of(row, arguments));
     return 0;
   }
   fail_unknown_command(arguments[0]);
@@ -124,7 +128,7 @@ int dispatch(const std::vector<std::string>& words) {
   for (const CommandRow& row : kCommands) {
     if (first != row.name) continue;
     if (!asks_for_help(rest)) return row.run(rest);
-    fmt::print("{}", row.help());
+    fmt::print("{}", help_of(row, rest));
     return 0;
   }
   fail_unknown_command(first);
@@ -179,13 +183,14 @@ int run_cli(int argc, char** argv) {
   // A write beyond `ulimit -f` then fails like one to a full disk, and is said like one.
   std::signal(SIGXFSZ, SIG_IGN);
   console::filter_standard_output();
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   try {
-    const int code = dispatch({argv + std::min(argc, 1), argv + argc});
+    const int code = dispatch(words);
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (written || code != 0) return code;
     return fail_output();
   } catch (const Error& error) {
-    return fail(error.code(), report::translated(language_of_errors(argc, argv), error.what()));
+    return fail(error.code(), report::translated(language_of(words), error.what()));
   } catch (const std::bad_alloc&) {
     return fail(ExitCode::kDevice, "the system has no memory left for the program itself");
   } catch (const std::system_error& error) {

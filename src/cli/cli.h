@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "console/console.h"
+#include "report/catalogue/messages.h"
 
 namespace snug::cli {
 
@@ -34,6 +35,7 @@ struct CommandRow {
   const char* summary;
   int (*run)(Arguments);
   std::string (*help)();
+  std::string (*help_in)(report::Language) = nullptr;  // where it is in all languages
 };
 std::span<const CommandRow> commands();
 

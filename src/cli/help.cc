@@ -89,28 +89,6 @@ std::string cards_help() {
          "bandwidth. No card is needed to plan for one.\n";
 }
 
-std::string doctor_help() {
-  return "snug doctor [config.py ...] [--key=value ...] [--card=NAME] [--log=FILE | -]\n"
-         "snug doctor --snapshot=FILE [config.py ...] [--key=value ...]\n\n"
-         "For nanoGPT on PyTorch: what it needs of a card, what broke in a log, which tensor\n"
-         "it was, and what to change, best first. Needs no card and runs nothing.\n\n"
-         "  --log=FILE, -   the run's output, from a file or a pipe\n"
-         "  --snapshot=FILE a memory snapshot of PyTorch: what holds the memory, its timeline\n"
-         "                  (--html), what failed. Nothing in the file is run.\n"
-         "  --card=NAME     the card, see `snug cards`; a log may name it, too\n"
-         "  --write=FILE    a copy of the config file with the recommended values\n"
-         "  --lang=LANG     en, zh, ja or de; else the locale decides\n"
-         "  --json          one JSON object instead of the report\n"
-         "  --html=FILE     also a page\n"
-         "  --explain       what the figures take for granted\n"
-         "  --torch=older   PyTorch's older loss path; the default is 2.15's\n\n"
-         "  snug doctor config/train_gpt2.py --card=rtx3060\n"
-         "  snug doctor config/train_gpt2.py --log=oom.txt --write=config/fits.py\n"
-         "  snug doctor --snapshot=snapshot.pickle --html=memory.html\n"
-         "  python train.py config/train_gpt2.py 2>&1 | snug doctor config/train_gpt2.py -\n\n"
-         "Exit code 0 when there is an answer, 4 when nothing in the log could be read.\n";
-}
-
 std::string config_help() {
   return "snug config [config.py ...] [--key=value ...]\n\n"
          "Shows the settings that these arguments resolve to, and where each comes from.\n"

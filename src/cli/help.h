@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "report/catalogue/messages.h"
+
 namespace snug::cli {
 
 std::string overview_help();
@@ -16,7 +18,8 @@ std::string plot_help();
 std::string config_help();
 std::string bench_help();
 std::string cards_help();
-std::string doctor_help();
+std::string doctor_help();  // in English; see doctor_help_in()
+std::string doctor_help_in(report::Language language);
 std::string completion_help();
 std::string verify_help();
 
