@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "report/numbers.h"
 
 namespace snug::report {
 namespace {
@@ -32,6 +35,32 @@ constexpr Texts kLines[] = {
 {"{0}: is not text", "{0}：不是文本文件", "{0}：テキストではありません", "{0}: ist kein Text"},
 {"a config is a short Python file in UTF-8", "配置文件是 UTF-8 编码的简短 Python 文件", "設定ファイルは UTF-8 の短い Python ファイルです", "eine Konfiguration ist eine kurze Python-Datei in UTF-8"},
 {"{0} = {1} is not allowed", "不允许 {0} = {1}", "{0} = {1} は使えません", "{0} = {1} ist nicht erlaubt"},
+{"{0} takes above {1} to below {2}", "{0} 须大于 {1} 且小于 {2}", "{0} は {1} より大きく {2} より小さい値でなければなりません", "{0} muss größer als {1} und kleiner als {2} sein"},
+{"{0} takes above {1} to {2}", "{0} 须大于 {1} 且不超过 {2}", "{0} は {1} より大きく {2} 以下でなければなりません", "{0} muss größer als {1} und höchstens {2} sein"},
+{"{0} takes {1} to below {2}", "{0} 须不小于 {1} 且小于 {2}", "{0} は {1} 以上 {2} 未満でなければなりません", "{0} muss mindestens {1} und kleiner als {2} sein"},
+{"{0} takes {1} to {2}", "{0} 可取 {1} 至 {2}", "{0} に使えるのは {1} から {2} です", "{0} muss zwischen {1} und {2} liegen"},
+{"{0} takes {1} or more", "{0} 须不小于 {1}", "{0} は {1} 以上でなければなりません", "{0} muss mindestens {1} sein"},
+{"{0} takes above {1}", "{0} 须大于 {1}", "{0} は {1} より大きくなければなりません", "{0} muss größer als {1} sein"},
+{"it can be {0}", "可用的值：{0}", "使える値：{0}", "möglich sind {0}"},
+{"{0} is not a whole number", "{0} 不是整数", "{0} は整数ではありません", "{0} ist keine ganze Zahl"},
+{"{0} is not a number", "{0} 不是数字", "{0} は数値ではありません", "{0} ist keine Zahl"},
+{"{0} is not True or False", "{0} 不是 True 或 False", "{0} は True でも False でもありません", "{0} ist weder True noch False"},
+{"{0} is not a string", "{0} 不是字符串", "{0} は文字列ではありません", "{0} ist keine Zeichenkette"},
+{"write a whole number, such as {0}", "请写整数，例如 {0}", "{0} のような整数を書いてください", "bitte eine ganze Zahl schreiben, etwa {0}"},
+{"write a number, such as {0}", "请写数字，例如 {0}", "{0} のような数値を書いてください", "bitte eine Zahl schreiben, etwa {0}"},
+{"write a string, such as {0}", "请写字符串，例如 {0}", "{0} のような文字列を書いてください", "bitte eine Zeichenkette schreiben, etwa {0}"},
+{"write True or False", "请写 True 或 False", "True か False と書いてください", "bitte True oder False schreiben"},
+// Files that cannot be read.
+{"cannot open {0}: {1}", "无法打开 {0}：{1}", "{0} を開けません：{1}", "{0} lässt sich nicht öffnen: {1}"},
+{"No such file or directory", "文件或目录不存在", "ファイルまたはディレクトリがありません", "Datei oder Verzeichnis nicht gefunden"},
+{"Permission denied", "权限不足", "権限がありません", "keine Berechtigung"},
+{"check the path", "请检查路径", "パスを確認してください", "bitte den Pfad prüfen"},
+{"{0} is a folder, not a file", "{0} 是文件夹，不是文件", "{0} はフォルダで、ファイルではありません", "{0} ist ein Ordner, keine Datei"},
+{"name the file itself", "请指定文件本身", "ファイルそのものを指定してください", "bitte die Datei selbst nennen"},
+{"{0} cannot be read: it is cut off: {1} more bytes wanted, {2} left (byte {3})", "无法读取 {0}：文件不完整，还需要 {1} 字节，只剩 {2} 字节（位置 {3}）", "{0} を読み取れません：途中で切れています。あと {1} バイト必要ですが、残りは {2} バイトです（位置 {3}）", "{0} ist nicht lesbar: abgeschnitten, es fehlen {1} Bytes, {2} sind noch da (Byte {3})"},
+{"{0} cannot be read: {1} (byte {2})", "无法读取 {0}（位置 {2}）：{1}", "{0} を読み取れません（位置 {2}）：{1}", "{0} ist nicht lesbar (Byte {2}): {1}"},
+{"memo {0} was never written", "memo {0} 从未写入", "memo {0} は書き込まれていません", "memo {0} wurde nie geschrieben"},
+{"it is not a pickle of plain data, or it is damaged; make it again", "它不是只含普通数据的 pickle，或者已损坏；请重新生成", "単純なデータの pickle ではないか、壊れています。作り直してください", "sie ist kein Pickle mit einfachen Daten oder beschädigt; bitte neu erzeugen"},
 {"{0} takes {1}", "{0} 可取 {1}", "{0} に使えるのは {1} です", "{0} nimmt {1}"},
 {"`{0}` has no value yet", "`{0}` 尚未赋值", "`{0}` にはまだ値がありません", "`{0}` hat noch keinen Wert"},
 {"a name is set on a line above, or is a setting", "名称须在前面的行中赋值，或者是设置项", "名前は前の行で設定するか、設定名でなければなりません", "ein Name wird in einer Zeile darüber gesetzt oder ist eine Einstellung"},
@@ -179,7 +208,8 @@ std::optional<std::string> translated_line(Language language, std::string_view l
     if (!values) continue;
     // What follows "command line: ", and what a sentence gives as the reason, may be known too.
     for (std::string& value : *values) {
-      if (const auto inner = translated_line(language, value)) value = *inner;
+      const auto inner = translated_line(language, value);
+      value = inner ? *inner : amount_in(language, std::move(value));
     }
     return text_in(language, texts, std::span<const std::string>(*values));
   }

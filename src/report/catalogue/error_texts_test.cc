@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/input_file.h"
 #include "config/config.h"
 #include "fit/budget.h"
 #include "fit/cards.h"
@@ -37,6 +38,13 @@ TEST(ErrorTexts, LinesOfErrorsHaveRows) {
       config_error({"--effective_batch=13", "--batch_size=4"}),
       config_error({"--memory_budget=lots"}),
       config_error({"--headroom=lots"}),
+      config_error({"--batch_size=0"}),
+      config_error({"--batch_size=many"}),
+      config_error({"--learning_rate=-1"}),
+      config_error({"--dropout=2"}),
+      config_error({"--dtype=int8"}),
+      config_error({"--compile=maybe"}),
+      error_of([] { InputFile("/nowhere/snapshot.pickle"); }),
       error_of([] { fit::card_named("rtx3061"); }),
       error_of([] { fit::card_named("a100"); }),
       error_of([] { fit::card_budget(fit::card_named("rtx3060"), "auto", "20GiB"); }),
@@ -50,6 +58,16 @@ TEST(ErrorTexts, LinesOfErrorsHaveRows) {
     }
     EXPECT_EQ(translated(Language::kEnglish, error), error);
   }
+}
+
+TEST(ErrorTexts, NumbersAreWrittenAsTheReaderDoes) {
+  EXPECT_EQ(translated(Language::kGerman, "batch_size takes 1 to 16,384"),
+            "batch_size muss zwischen 1 und 16.384 liegen");
+  EXPECT_EQ(translated(Language::kJapanese, "batch_size takes 1 to 16,384"),
+            "batch_size に使えるのは 1 から 16,384 です");
+  // What somebody has typed stays.
+  EXPECT_EQ(translated(Language::kGerman, "dropout = 1,5 is not a number"),
+            "dropout = 1,5 ist keine Zahl");
 }
 
 TEST(ErrorTexts, PlacesSourcesAndNamesStay) {

@@ -139,7 +139,7 @@ std::string candidate_confidence(Language language, const doctor::diagnosis::Can
                            : p >= 0.1 ? TextId::kPossible
                                       : TextId::kUnlikely;
   return text_in(language, TextId::kConfidence,
-                 {text_in(language, certainty), fmt::format("{:.0f}%", std::floor(p * 100 + 0.5)),
+                 {text_in(language, certainty), percent_in(language, std::floor(p * 100 + 0.5)),
                   text_in(language, kEvidence[static_cast<std::size_t>(candidate.evidence)])});
 }
 

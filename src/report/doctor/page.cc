@@ -84,15 +84,14 @@ std::string block_html(const DoctorBars& block) {
       stack += fmt::format("<i style=\"width:{:.3f}%;{}\" title=\"{} {}\"></i>", share, band, label,
                            bytes);
     }
-    rows += is_total
-                ? fmt::format(
-                      "<tr class=\"total\"><th scope=\"row\">{}</th><td>{}</td>"
-                      "<td class=\"share\"></td></tr>\n",
-                      label, bytes)
-                : fmt::format(
-                      "<tr><th scope=\"row\"><span class=\"swatch\" style=\"{}\"></span>{}"
-                      "</th><td>{}</td><td class=\"share\">{}</td></tr>\n",
-                      band, label, bytes, number_in(block.language, fmt::format("{:.1f}%", share)));
+    rows += is_total ? fmt::format(
+                           "<tr class=\"total\"><th scope=\"row\">{}</th><td>{}</td>"
+                           "<td class=\"share\"></td></tr>\n",
+                           label, bytes)
+                     : fmt::format(
+                           "<tr><th scope=\"row\"><span class=\"swatch\" style=\"{}\"></span>{}"
+                           "</th><td>{}</td><td class=\"share\">{}</td></tr>\n",
+                           band, label, bytes, percent_in(block.language, share, 1));
   }
   return fmt::format(
       "<h2>{}</h2>\n<div class=\"stack\" role=\"img\" aria-label=\"{}\">{}</div>\n"

@@ -24,7 +24,7 @@ constexpr std::size_t kTensorsShown = 16;
 std::string percent_of(Language language, std::int64_t part, std::int64_t whole) {
   const double share =
       whole <= 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-  return number_in(language, fmt::format("{:.1f}%", share));
+  return percent_in(language, share, 1);
 }
 
 class Facts {
