@@ -68,14 +68,17 @@ const fit::Card* card_of(const DoctorCase& c) {
 }
 
 std::int64_t card_bytes_of(const DoctorCase& c) {
+  const std::int64_t capacity = c.diagnosis ? c.diagnosis->capacity_bytes.value_or(0) : 0;
   if (c.diagnosis && c.diagnosis->trial && c.memory) {
-    return c.diagnosis->trial->given_bytes + c.memory->context_range.high_bytes;
+    const std::int64_t given = c.diagnosis->trial->given_bytes + c.memory->context_range.high_bytes;
+    return capacity > 0 ? std::min(given, capacity) : given;
   }
-  if (c.diagnosis && c.diagnosis->capacity_bytes) {
-    return *c.diagnosis->capacity_bytes - c.diagnosis->others_bytes.value_or(0);
+  if (capacity > 0) {
+    // Where the message does not tell what others hold, the limit is the one without a log.
+    const std::int64_t display = c.card == nullptr ? 0 : fit::display_bytes(*c.card);
+    return capacity - c.diagnosis->others_bytes.value_or(display);
   }
-  if (c.card == nullptr) return 0;
-  return c.card->reported_mib * kMiB - fit::display_bytes(*c.card);
+  return c.card == nullptr ? 0 : fit::process_bytes(*c.card);
 }
 
 // The config follows: fixes and --write start from the run that failed.
@@ -208,7 +211,7 @@ DoctorCase examine(CaseInputs inputs) {
     diagnose_failure(c, taken.notes,
                      searches ? diagnosis::RunSearch::kCommonSizes : diagnosis::RunSearch::kNone);
   }
-  if (!has_failed && c.memory && (c.log || c.card)) c.prediction = prediction_of(c, taken.notes);
+  if (!has_failed && c.memory) c.prediction = prediction_of(c, taken.notes);
   c.card_bytes = card_bytes_of(c);
   if (c.memory) c.need = fixes::torch_need(*c.memory, c.card_bytes);
   if (c.memory && inputs.depth >= CaseDepth::kFixes) add_fixes(c);

@@ -47,8 +47,7 @@ struct DoctorCase {
   // shows none.
   std::optional<torch::TorchMemory> memory;
   std::optional<diagnosis::Diagnosis> diagnosis;
-  std::optional<diagnosis::Diagnosis>
-      prediction;  // without a failure: on a named card, or beside a log
+  std::optional<diagnosis::Diagnosis> prediction;  // without a failure
   // What the card can give to one process, context included; 0: unknown.
   std::int64_t card_bytes = 0;
   ByteRange need;  // of that card, context included; both 0: no config

@@ -5,6 +5,7 @@
 
 #include "doctor/diagnosis/for_test.h"
 #include "doctor/log/reader.h"
+#include "fit/budget.h"
 
 namespace snug::doctor {
 namespace {
@@ -50,6 +51,32 @@ TEST(DoctorCase, AllIsOfTheRunThatGoesWithTheMessage) {
   ASSERT_TRUE(c.diagnosis->trial);
   EXPECT_EQ(c.card_bytes, c.diagnosis->trial->given_bytes + c.memory->context_range.high_bytes);
   EXPECT_FALSE(c.fixes);
+}
+
+// One card has one limit: that of `snug plan`, unless a log has told what there was.
+TEST(DoctorCase, OneLimitWithAndWithoutALog) {
+  const auto given = [](std::string_view log, const std::string& card) {
+    CaseInputs inputs = inputs_of(log, {"--batch_size=16", "--compile=False", card});
+    inputs.depth = CaseDepth::kModel;
+    const DoctorCase c = examine(std::move(inputs));
+    return c.card_bytes - c.memory->context_range.high_bytes;
+  };
+  for (const char* name : {"rtx3060", "rtx4090", "t4", "a100-80gb"}) {
+    const std::string card = fmt::format("--card={}", name);
+    const std::int64_t limit = fit::card_budget(fit::card_named(name), "auto", "0%").usable_bytes;
+    EXPECT_EQ(given("", card), limit) << name;
+    // Figures of the card that a message leaves out do not change it.
+    EXPECT_EQ(
+        given("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.07 GiB.\n", card),
+        limit)
+        << name;
+    EXPECT_EQ(given("RuntimeError: CUDA error: out of memory\n", card), limit) << name;
+  }
+  // What was free then, and what this process held, is what it can have.
+  const std::string message =
+      diagnosis::new_message("3.07 GiB", "11.63 GiB", "1.00 GiB", diagnosis::own_use("8.63 GiB"),
+                             "8.00 GiB", "300.00 MiB");
+  EXPECT_NEAR(static_cast<double>(given(message, "--card=rtx3060")), 9.3 * kGiB, 0.02 * kGiB);
 }
 
 TEST(DoctorCase, DepthAndLayersAreLimited) {

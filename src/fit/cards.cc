@@ -189,6 +189,10 @@ ContextRange cuda_context(const Card& card) {
 // one. Half a GiB stands for a desktop with little open: the rest can be closed before a run.
 std::int64_t display_bytes(const Card& card) { return card.desktop ? 512 * kMiB : 0; }
 
+std::int64_t process_bytes(const Card& card) {
+  return card.reported_mib * kMiB - display_bytes(card);
+}
+
 const Card& assumed_card() { return card_named("rtx3060"); }
 
 }  // namespace snug::fit

@@ -56,4 +56,7 @@ ContextRange cuda_context(const Card& card);
 // What a display holds of a desktop card; 0 of the others.
 std::int64_t display_bytes(const Card& card);
 
+// What one process can have of a card, context included: what the driver tells, less a display.
+std::int64_t process_bytes(const Card& card);
+
 }  // namespace snug::fit

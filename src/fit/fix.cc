@@ -38,6 +38,8 @@ std::string_view name_of(FixKind kind) noexcept {
       return "free_others";
     case FixKind::kEvalBatch:
       return "eval_batch";
+    case FixKind::kEvalContext:
+      return "eval_context";
     case FixKind::kCompileOn:
       return "compile_on";
     case FixKind::kCheckpoint:
@@ -62,8 +64,6 @@ std::string_view name_of(FixKind kind) noexcept {
       return "recompute_light";
     case FixKind::kLossChunk:
       return "loss_chunk";
-    case FixKind::kEvalContext:
-      return "eval_context";
     case FixKind::kOptimizer16:
       return "optimizer_16";
     case FixKind::kCombination:

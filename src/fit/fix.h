@@ -37,6 +37,7 @@ enum class FixKind : std::uint8_t {
   kAllocator,       // PyTorch: expandable_segments:True
   kFreeOthers,      // PyTorch: other processes on the card
   kEvalBatch,       // evaluation with a batch of its own
+  kEvalContext,     // evaluation with shorter sequences
   kCompileOn,       // PyTorch: torch.compile lowers the step's peak
   kCheckpoint,      // blocks are computed again in backward
   kDtype16,         // float32 -> bfloat16 or float16
@@ -49,7 +50,6 @@ enum class FixKind : std::uint8_t {
   kOnProcessor,        // PyTorch: device='cpu'
   kRecomputeLight,     // Snug, as all below: norm outputs and GELU kept or made again
   kLossChunk,          // fewer rows of logits at once
-  kEvalContext,        // evaluation with shorter sequences
   kOptimizer16,        // AdamW's moments in bfloat16
   kCombination,        // what the search found: any of the keys that keep the effective batch
   kSmallest,           // the setting with the fewest bytes at the same result

@@ -95,12 +95,14 @@ CardAccount account_of(const log::LogEvent& event, const fit::Card* card, bool i
   std::optional<std::int64_t> in_use = log::middle(event.process_in_use);
   fill_processes(event, account, in_use);
   fill_others(event, in_use, is_ddp, account);
+  if (!account.others && card != nullptr) account.display = fit::display_bytes(*card);
   return account;
 }
 
 std::int64_t available_bytes(const CardAccount& account) {
   if (!account.capacity) return 0;
-  const std::int64_t alone = *account.capacity - account.context.value_or(kTypicalContextBytes);
+  const std::int64_t alone =
+      *account.capacity - account.display - account.context.value_or(kTypicalContextBytes);
   if (!account.free || !account.allocated || others_are_notable(account)) return alone;
   // What a display and the driver hold stays with them.
   const std::int64_t now = account.own_bytes() + *account.free;

@@ -12,7 +12,8 @@ namespace snug::doctor::diagnosis {
 
 struct CardAccount {
   std::optional<std::int64_t> capacity, allocated, unallocated, free;
-  bool is_capacity_printed = false;     // else it is the named card's
+  bool is_capacity_printed = false;  // else it is the named card's
+  std::int64_t display = 0;          // of the named card, where the message does not tell `others`
   std::optional<std::int64_t> context;  // of this process beside PyTorch
   std::optional<std::int64_t> others;   // of other processes; 0 for what is only rounding
   std::vector<log::LogProcess> other_processes;

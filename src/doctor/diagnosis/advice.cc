@@ -47,11 +47,35 @@ const Framework& framework_of(const log::LogEvent& event) {
   return kAnyProgram;
 }
 
+bool is_of_trainer(const Framework& framework) {
+  return framework.batch == "per_device_train_batch_size";
+}
+
+bool shows_deepspeed(const log::LogEvent& event) {
+  return std::any_of(event.frames.begin(), event.frames.end(), [](const log::LogFrame& frame) {
+    return frame.file.find("deepspeed/") != std::string::npos;
+  });
+}
+
 bool shows_foreach(const log::LogEvent& event) {
   return std::any_of(event.frames.begin(), event.frames.end(), [](const log::LogFrame& frame) {
     return frame.source.find("_foreach_") != std::string::npos ||
            frame.function.find("multi_tensor") != std::string::npos;
   });
+}
+
+// Where the sequences decide: fewer of them at once, then less kept of each.
+void add_batch_advice(const Framework& names, Diagnosis& diagnosis) {
+  auto& notes = diagnosis.notes;
+  const bool is_evaluation = diagnosis.phase == torch::TorchPhase::kEvaluateFirst ||
+                             diagnosis.phase == torch::TorchPhase::kEvaluateLater;
+  if (is_evaluation && is_of_trainer(names)) {
+    notes.push_back({NoteId::kAdviceEvaluation, {}});
+    return;
+  }
+  notes.push_back(
+      {NoteId::kAdviceBatch, {std::string(names.batch), std::string(names.accumulation)}});
+  notes.push_back({NoteId::kAdviceCheckpointing, {std::string(names.checkpointing)}});
 }
 
 }  // namespace
@@ -69,12 +93,11 @@ void add_advice(const FailureEvidence& evidence, Diagnosis& diagnosis) {
   if (is_of_optimizer || shows_foreach(evidence.event)) {
     notes.push_back({NoteId::kAdviceOptimizer, {}});
   }
-  // What the sequences do not decide, fewer of them do not change.
-  const bool is_of_weights = diagnosis.phase == torch::TorchPhase::kStart || is_of_optimizer;
-  if (!is_of_weights) {
-    notes.push_back(
-        {NoteId::kAdviceBatch, {std::string(names.batch), std::string(names.accumulation)}});
-    notes.push_back({NoteId::kAdviceCheckpointing, {std::string(names.checkpointing)}});
+  if (shows_deepspeed(evidence.event)) notes.push_back({NoteId::kAdviceZero, {}});
+  if (diagnosis.phase == torch::TorchPhase::kStart) {
+    notes.push_back({NoteId::kAdviceLoading, {}});
+  } else if (!is_of_optimizer) {
+    add_batch_advice(names, diagnosis);
   }
   if (shows_ddp(evidence.log.facts)) notes.push_back({NoteId::kAdviceNccl, {}});
   notes.push_back({NoteId::kAdviceMonitor, {}});

@@ -160,7 +160,7 @@ CauseVerdict verdict_of_card(const FailureEvidence& evidence, const torch::Torch
 }
 
 CauseVerdict verdict_of_prediction(const torch::TorchMemory& memory, const fit::Card& card) {
-  const std::int64_t card_bytes = card.reported_mib * kMiB;
+  const std::int64_t card_bytes = fit::process_bytes(card);
   const fit::ContextRange context = fit::cuda_context(card);
   if (states_exceed(memory, card_bytes - context.low_bytes)) {
     return {Cause::kStatesExceedCard, 0.97};

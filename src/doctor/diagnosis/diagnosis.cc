@@ -179,10 +179,11 @@ void add_notes(const FailureEvidence& evidence, const FoundCandidates& found,
     add_model_notes(&evidence.log, *memory, available_bytes(evidence.account), result);
   }
   add_warning_notes(&evidence.log, memory, card, notes);
-  if (memory != nullptr) {
-    add_myths(*memory, result);
-  } else {
+  if (memory == nullptr) {
     add_advice(evidence, result);
+  } else if (is_of_run(result) || result.cause == Cause::kCoTenant) {
+    notes.push_back({NoteId::kAdviceMonitor, {}});
+    add_myths(*memory, result);
   }
 }
 
@@ -235,23 +236,24 @@ LogDiagnosis diagnose(const log::LogSummary& log, const torch::TorchMemory* give
 Diagnosis predict(const torch::TorchMemory& memory, const fit::Card* card) {
   Diagnosis result;
   result.worst_peak_bytes = memory.worst().allocated_bytes;
-  if (card == nullptr) return result;
-  const CauseVerdict verdict = verdict_of_prediction(memory, *card);
-  result.capacity_bytes = card->reported_mib * kMiB;
-  result.cause = verdict.cause;
-  result.cause_confidence = verdict.confidence;
-  if (verdict.cause == Cause::kUnknown) {
-    add_warning_notes(nullptr, &memory, card, result.notes);
-    return result;
+  std::int64_t available = 0;
+  if (card != nullptr) {
+    const CauseVerdict verdict = verdict_of_prediction(memory, *card);
+    result.capacity_bytes = card->reported_mib * kMiB;
+    result.cause = verdict.cause;
+    result.cause_confidence = verdict.confidence;
+    available = fit::process_bytes(*card) - fit::cuda_context(*card).low_bytes;
   }
-  result.phase = memory.worst().phase;
-  if (auto candidate = peak_candidate(memory, memory.worst())) {
-    candidate->confidence = 0.9 * verdict.confidence;
-    result.candidates.push_back(std::move(*candidate));
+  if (result.cause != Cause::kUnknown) {
+    result.phase = memory.worst().phase;
+    if (auto candidate = peak_candidate(memory, memory.worst())) {
+      candidate->confidence = 0.9 * result.cause_confidence;
+      result.candidates.push_back(std::move(*candidate));
+    }
   }
-  const std::int64_t available = *result.capacity_bytes - fit::cuda_context(*card).low_bytes;
   add_model_notes(nullptr, memory, available, result);
   add_warning_notes(nullptr, &memory, card, result.notes);
+  result.notes.push_back({NoteId::kAdviceMonitor, {}});
   add_myths(memory, result);
   return result;
 }

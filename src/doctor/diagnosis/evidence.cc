@@ -1,6 +1,7 @@
 #include "doctor/diagnosis/evidence.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "doctor/diagnosis/run.h"
 
@@ -42,11 +43,13 @@ int tier_of(const log::LogEvent& event) {
     case log::LogEventKind::kTritonResources:
     case log::LogEventKind::kSharedMemory:
     case log::LogEventKind::kDiskFull:
+    case log::LogEventKind::kBitsandbytes:
       return 9;
     case log::LogEventKind::kOtherError:
     case log::LogEventKind::kDtypeUnsupported:
       return 10;
     case log::LogEventKind::kNotEnoughSms:
+    case log::LogEventKind::kMatmulPrecision:
     case log::LogEventKind::kGradScalerDeprecated:
       return 11;
   }
@@ -75,9 +78,13 @@ std::optional<log::LogAmount> sharpened_request(const log::LogSummary& log,
 }  // namespace
 
 const log::LogEvent* decisive_event(const log::LogSummary& log) {
+  // Where processes write at once, a message may be cut by its neighbour's: the whole one counts.
+  const auto rank_of = [](const log::LogEvent& event) {
+    return std::pair(tier_of(event), event.is_cut);
+  };
   const auto first = std::min_element(
       log.events.begin(), log.events.end(),
-      [](const log::LogEvent& a, const log::LogEvent& b) { return tier_of(a) < tier_of(b); });
+      [&](const log::LogEvent& a, const log::LogEvent& b) { return rank_of(a) < rank_of(b); });
   return first == log.events.end() ? nullptr : &*first;
 }
 

@@ -88,6 +88,22 @@ void add_host_notes(const log::LogSummary& log, const log::LogEvent& event,
   if (mentions_prepare(log)) notes.push_back({NoteId::kPrepareWorkers, {}});
 }
 
+// What the driver refused, it refused to bitsandbytes' own code.
+bool is_of_bitsandbytes(const log::LogSummary& log, const log::LogEvent& event) {
+  if (event.kind != log::LogEventKind::kDriver) return false;
+  return std::any_of(log.events.begin(), log.events.end(), [&](const log::LogEvent& other) {
+    return other.kind == log::LogEventKind::kBitsandbytes && !other.detail.empty() &&
+           other.line == event.line;
+  });
+}
+
+// What the host gives is short.
+bool is_of_host(const log::LogEvent& event) {
+  return event.kind == log::LogEventKind::kDriver ||
+         event.kind == log::LogEventKind::kBitsandbytes ||
+         log::memory_of(event.kind) == log::LogMemory::kHost;
+}
+
 // Notes on kinds of events that have one note each.
 void add_kind_notes(const log::LogEvent& event, std::vector<Note>& notes) {
   switch (event.kind) {
@@ -96,6 +112,10 @@ void add_kind_notes(const log::LogEvent& event, std::vector<Note>& notes) {
       break;
     case log::LogEventKind::kDriver:
       notes.push_back({NoteId::kDriverThreeCauses, {}});
+      break;
+    case log::LogEventKind::kBitsandbytes:
+      notes.push_back(
+          {event.detail.empty() ? NoteId::kBitsandbytesSetup : NoteId::kBitsandbytesCode, {}});
       break;
     case log::LogEventKind::kVllmCache:
       notes.push_back({NoteId::kVllmCache, {}});
@@ -150,10 +170,12 @@ bool is_possible(std::string_view key, std::int64_t value) {
 void add_log_notes(const FailureEvidence& evidence, std::vector<Note>& notes) {
   const log::LogEvent& event = evidence.event;
   add_kind_notes(event, notes);
+  if (is_of_bitsandbytes(evidence.log, event)) notes.push_back({NoteId::kBitsandbytesCode, {}});
   if (event.is_corrupt) notes.push_back({NoteId::kCorruptSize, {}});
   if (event.is_cut) notes.push_back({NoteId::kMessageCut, {}});
   if (log::memory_of(event.kind) == log::LogMemory::kHost)
     add_host_notes(evidence.log, event, notes);
+  if (evidence.log.facts.is_wsl && is_of_host(event)) notes.push_back({NoteId::kWsl, {}});
   if (log::memory_of(event.kind) != log::LogMemory::kCard) return;
   if (evidence.moment.is_sampling) notes.push_back({NoteId::kSampling, {}});
   add_request_notes(evidence, notes);
@@ -170,6 +192,9 @@ void add_warning_notes(const log::LogSummary* log, const torch::TorchMemory* mem
     return found == log->events.end() ? nullptr : &*found;
   };
   if (first_of(log::LogEventKind::kNotEnoughSms)) notes.push_back({NoteId::kNotEnoughSms, {}});
+  if (first_of(log::LogEventKind::kMatmulPrecision)) {
+    notes.push_back({NoteId::kMatmulPrecision, {}});
+  }
   if (const log::LogEvent* const scaler = first_of(log::LogEventKind::kGradScalerDeprecated)) {
     notes.push_back({NoteId::kGradScalerDeprecated, {corrected_gradscaler(scaler->detail)}});
   }

@@ -15,11 +15,6 @@ bool is_evaluation(std::optional<torch::TorchPhase> phase) {
   return phase == torch::TorchPhase::kEvaluateFirst || phase == torch::TorchPhase::kEvaluateLater;
 }
 
-bool is_of_capacity(const Diagnosis& diagnosis) {
-  return diagnosis.cause == Cause::kCapacity || diagnosis.cause == Cause::kStatesExceedCard ||
-         diagnosis.cause == Cause::kFragmentation;
-}
-
 // train.py's global name holds the last micro-step's logits whenever another pass runs.
 void add_logits_note(const torch::TorchMemory& memory, Diagnosis& diagnosis) {
   const torch::TorchRun& run = memory.run;
@@ -57,6 +52,12 @@ Note before_and_after(NoteId id, std::int64_t before, std::int64_t after) {
 
 }  // namespace
 
+bool is_of_run(const Diagnosis& diagnosis) {
+  if (!diagnosis.event) return true;
+  return diagnosis.cause == Cause::kCapacity || diagnosis.cause == Cause::kStatesExceedCard ||
+         diagnosis.cause == Cause::kFragmentation;
+}
+
 void add_model_notes(const log::LogSummary* log, const torch::TorchMemory& memory,
                      std::int64_t available, Diagnosis& diagnosis) {
   auto& notes = diagnosis.notes;
@@ -73,7 +74,7 @@ void add_model_notes(const log::LogSummary* log, const torch::TorchMemory& memor
       diagnosis.cause != Cause::kStatesExceedCard) {
     notes.push_back({NoteId::kFirstStepNeedsMore, {format_bytes(step), format_bytes(available)}});
   }
-  if (!is_of_capacity(diagnosis)) return;
+  if (!is_of_run(diagnosis)) return;
   notes.push_back(effective_batch_note(memory.run));
   add_logits_note(memory, diagnosis);
   const bool trains = diagnosis.phase == torch::TorchPhase::kForward ||
@@ -88,7 +89,7 @@ void add_model_notes(const log::LogSummary* log, const torch::TorchMemory& memor
 }
 
 void add_myths(const torch::TorchMemory& memory, Diagnosis& diagnosis) {
-  if (!is_of_capacity(diagnosis)) return;
+  if (!is_of_run(diagnosis)) return;
   const torch::TorchRun& run = memory.run;
   const std::int64_t now = memory.worst().allocated_bytes;
   std::vector<Note> myths;
@@ -98,7 +99,7 @@ void add_myths(const torch::TorchMemory& memory, Diagnosis& diagnosis) {
     myths.push_back({NoteId::kMythEvalIters, {}});
   }
   if (run.accumulation_steps > 1) myths.push_back({NoteId::kMythAccumulationSaves, {}});
-  if (run.batch_size > 1 && diagnosis.cause == Cause::kCapacity) {
+  if (run.batch_size > 1 && (diagnosis.cause == Cause::kCapacity || !diagnosis.event)) {
     torch::TorchRun half = run;
     half.batch_size = run.batch_size / 2;
     half.eval_batch_size = std::max<std::int64_t>(1, run.eval_batch_size / 2);
@@ -116,6 +117,10 @@ void add_myths(const torch::TorchMemory& memory, Diagnosis& diagnosis) {
     if (without > now) {  // not so for the largest models with one sequence
       myths.push_back(before_and_after(NoteId::kMythCompileOffSaves, without, now));
     }
+  }
+  if (!is_evaluation(diagnosis.phase)) {
+    myths.push_back({NoteId::kMythKvCache, {}});
+    myths.push_back({NoteId::kMythEvalIters, {}});
   }
   if (myths.size() > kMaxMyths) myths.resize(kMaxMyths);
   std::move(myths.begin(), myths.end(), std::back_inserter(diagnosis.notes));

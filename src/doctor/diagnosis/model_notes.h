@@ -11,7 +11,10 @@ namespace snug::doctor::diagnosis {
 void add_model_notes(const log::LogSummary* log, const torch::TorchMemory& memory,
                      std::int64_t available, Diagnosis& diagnosis);
 
-// At most three.
+// What the run itself needs is the matter: it was too much for the card, or has not been tried.
+bool is_of_run(const Diagnosis& diagnosis);
+
+// At most five.
 void add_myths(const torch::TorchMemory& memory, Diagnosis& diagnosis);
 
 }  // namespace snug::doctor::diagnosis

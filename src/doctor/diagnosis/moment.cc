@@ -17,9 +17,14 @@ struct PhaseWord {
 // The first that any frame has wins.
 constexpr PhaseWord kPhaseWords[] = {
     {"estimate_loss", kEvaluation},
+    {"evaluation_loop", kEvaluation},  // Hugging Face's Trainer, as the next
+    {"prediction_step", kEvaluation},
     {"run_backward", bit(torch::TorchPhase::kBackward)},
     {".backward(", bit(torch::TorchPhase::kBackward)},
     {"CompiledFunctionBackward", bit(torch::TorchPhase::kBackward)},
+    {"_and_remove_grads", bit(torch::TorchPhase::kBackward)},  // DeepSpeed's buckets, as the next
+    {"reduce_ipg_grads", bit(torch::TorchPhase::kBackward)},
+    {"reduce_and_partition_grads", bit(torch::TorchPhase::kBackward)},
     {"optimizer.step", bit(torch::TorchPhase::kOptimizer)},
     {"scaler.step", bit(torch::TorchPhase::kOptimizer)},
     {"clip_grad_norm", bit(torch::TorchPhase::kOptimizer)},
@@ -27,6 +32,15 @@ constexpr PhaseWord kPhaseWords[] = {
     {"_init_group", bit(torch::TorchPhase::kOptimizer)},
     {"_multi_tensor_adam", bit(torch::TorchPhase::kOptimizer)},
     {"_foreach_", bit(torch::TorchPhase::kOptimizer)},
+    {"get_state_buffer", bit(torch::TorchPhase::kOptimizer)},             // bitsandbytes
+    {"initialize_optimizer_states", bit(torch::TorchPhase::kOptimizer)},  // DeepSpeed, as the next
+    {"_take_model_step", bit(torch::TorchPhase::kOptimizer)},
+    {"deepspeed.initialize", bit(torch::TorchPhase::kStart)},
+    {"_configure_distributed_model", bit(torch::TorchPhase::kStart)},
+    {"_configure_zero_optimizer", bit(torch::TorchPhase::kStart)},
+    {"_create_fp16_partitions", bit(torch::TorchPhase::kStart)},
+    {"_move_model_to_device", bit(torch::TorchPhase::kStart)},  // Trainer
+    {"module.to(", bit(torch::TorchPhase::kStart)},
     {"model.to(", bit(torch::TorchPhase::kStart)},
     {"torch.load", bit(torch::TorchPhase::kStart)},
     {"load_state_dict", bit(torch::TorchPhase::kStart)},
@@ -36,6 +50,19 @@ constexpr PhaseWord kPhaseWords[] = {
     {".cuda()", bit(torch::TorchPhase::kStart)},
     {"evaluate(", kEvaluation},
     {"validate(", kEvaluation},
+};
+
+// Where frames come without their source: a function of a file tells by itself.
+struct PhaseFunction {
+  std::string_view folder, function;
+  unsigned phases;
+};
+constexpr PhaseFunction kPhaseFunctions[] = {
+    {"deepspeed/runtime", "backward", bit(torch::TorchPhase::kBackward)},
+    {"deepspeed/runtime", "step", bit(torch::TorchPhase::kOptimizer)},
+    {"torch/optim/", "step", bit(torch::TorchPhase::kOptimizer)},
+    {"bitsandbytes/optim/", "step", bit(torch::TorchPhase::kOptimizer)},
+    {"transformers/trainer", "evaluate", kEvaluation},
 };
 
 struct HintWord {
@@ -76,6 +103,14 @@ constexpr HintWord kHintWords[] = {
     {"exp_avg", TensorHint::kOptimizer},
     {"_init_group", TensorHint::kOptimizer},
     {"_foreach_", TensorHint::kOptimizer},
+    {"get_state_buffer", TensorHint::kOptimizer},
+    {"initialize_optimizer_states", TensorHint::kOptimizer},
+    {"_take_model_step", TensorHint::kOptimizer},
+    {"_create_fp16_partitions", TensorHint::kWeights},
+    {"all_gather_coalesced", TensorHint::kWeights},  // ZeRO-3 fetches a layer's weights
+    {"fetch_sub_module", TensorHint::kWeights},
+    {"_move_model_to_device", TensorHint::kWeights},
+    {"module.to(", TensorHint::kWeights},
     {"model.to(", TensorHint::kWeights},
     {"torch.load", TensorHint::kWeights},
 };
@@ -112,7 +147,20 @@ unsigned phases_of(const std::vector<log::LogFrame>& frames) {
     });
     if (found != frames.end()) return row.phases;
   }
+  for (const PhaseFunction& row : kPhaseFunctions) {
+    const auto is_it = [&](const log::LogFrame& frame) {
+      return frame.function == row.function && frame.file.find(row.folder) != std::string::npos;
+    };
+    if (std::any_of(frames.begin(), frames.end(), is_it)) return row.phases;
+  }
   return phases_of_forward(frames);
+}
+
+// An evaluation that Trainer's own loop of training has called.
+bool is_within_training(const std::vector<log::LogFrame>& frames) {
+  return std::any_of(frames.begin(), frames.end(), [](const log::LogFrame& frame) {
+    return frame.function.ends_with("_inner_training_loop");
+  });
 }
 
 bool samples(const std::vector<log::LogFrame>& frames) {
@@ -223,7 +271,8 @@ LogMoment moment_of(const log::LogFacts& facts, const log::LogEvent& event) {
   if (moment.phases == kEvaluation && moment.has_start && !moment.has_evaluated) {
     moment.phases = bit(torch::TorchPhase::kEvaluateFirst);
   }
-  if (moment.phases == kEvaluation && (moment.has_evaluated || moment.has_iterated)) {
+  if (moment.phases == kEvaluation &&
+      (moment.has_evaluated || moment.has_iterated || is_within_training(event.frames))) {
     moment.phases = bit(torch::TorchPhase::kEvaluateLater);
   }
   return moment;

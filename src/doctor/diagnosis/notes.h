@@ -20,6 +20,7 @@ enum class NoteId : std::uint8_t {
   kRoundedRequest,          // {printed} {low} {high}: the message rounds; the tensor is between
   kSharedMemoryOfChip,      // {required} {limit}: Triton's shared memory, not VRAM
   kNotEnoughSms,            // harmless: fewer multiprocessors than max_autotune wants
+  kMatmulPrecision,         // harmless: TF32 is about speed
   kGradScalerDeprecated,    // {the corrected line}
   kNoBfloat16,              // {card}: before Ampere; float16 with scaling
   kDevShm,                  // /dev/shm is too small for the workers
@@ -31,6 +32,9 @@ enum class NoteId : std::uint8_t {
   kPrepareWorkers,         // lower num_proc in prepare.py
   kCublasThreeCauses,      // card full; token id beyond the vocabulary; broken installation
   kDriverThreeCauses,      // context, pinned memory, another process
+  kBitsandbytesSetup,      // it finds no CUDA library
+  kBitsandbytesCode,       // its own code failed; a paged optimizer takes managed memory
+  kWsl,                    // WSL2 lends half of the RAM, and little of it pinned
   kNcclBuffers,            // NCCL's own buffers come on top
   kMpsSharesRam,           // Apple's card shares the RAM; other programs count
   kLlmCNoSizes,            // {states} {…}: llm.c prints no sizes; what the model needs
@@ -67,8 +71,11 @@ enum class NoteId : std::uint8_t {
   kAdviceBatch,          // {key of the batch} {key of the accumulation}
   kAdviceCheckpointing,  // {how it is switched on}
   kAdviceOptimizer,
+  kAdviceLoading,     // weights alone are too much
+  kAdviceEvaluation,  // Trainer keeps the logits of all evaluation batches
+  kAdviceZero,        // DeepSpeed: stages, offloading, buckets
   kAdviceNccl,
-  kAdviceMonitor,
+  kAdviceMonitor,  // where there is one, too
   // Myths, where the question touches one.
   kMythEvaluationKeepsGraph,
   kMythKvCache,

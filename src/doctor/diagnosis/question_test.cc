@@ -23,12 +23,23 @@ TEST(DiagnosisQuestion, BatchOf16On12GB) {
   }
 }
 
-TEST(DiagnosisQuestion, WhatFitsNeedsNoWords) {
+// Nothing is wrong with it; what batch_size does, how to watch a run and myths are told all the
+// same.
+TEST(DiagnosisQuestion, WhatFitsHasNotesAndMyths) {
   const torch::TorchMemory memory = memory_of("batch_size=2 gradient_accumulation_steps=32");
   const Diagnosis diagnosis = predict(memory, &fit::card_named("rtx3060"));
   EXPECT_EQ(diagnosis.cause, Cause::kUnknown);
   EXPECT_TRUE(diagnosis.candidates.empty());
-  EXPECT_TRUE(diagnosis.notes.empty());
+  for (const fit::Card* card :
+       {&fit::card_named("rtx3060"), static_cast<const fit::Card*>(nullptr)}) {
+    const Diagnosis told = predict(memory, card);
+    ASSERT_NE(find_note(told, NoteId::kEffectiveBatch), nullptr);
+    EXPECT_EQ(find_note(told, NoteId::kEffectiveBatch)->arguments,
+              (std::vector<std::string>{"2", "32", "64"}));
+    EXPECT_NE(find_note(told, NoteId::kAdviceMonitor), nullptr);
+    EXPECT_NE(find_note(told, NoteId::kMythKvCache), nullptr);
+    EXPECT_NE(find_note(told, NoteId::kMythHalvingHalves), nullptr);
+  }
   EXPECT_EQ(predict(memory, nullptr).cause, Cause::kUnknown);
   EXPECT_EQ(diagnose(log::LogSummary{}, nullptr, nullptr).diagnosis.cause, Cause::kUnknown);
 }

@@ -103,10 +103,13 @@ bool TorchCost::needs_edit(const config::Config& after) const {
   const bool evaluates_apart = after.eval_batch_size != after.batch_size &&
                                after.eval_batch_size != before.eval_batch_size &&
                                !loaded_.is_set("eval_batch_size");
+  const bool evaluates_shorter =
+      after.eval_block_size > 0 && after.eval_block_size < after.block_size &&
+      after.eval_block_size != before.eval_block_size && !loaded_.is_set("eval_block_size");
   const bool checkpoints = after.checkpoint_blocks > before.checkpoint_blocks &&
                            !loaded_.is_set("checkpoint_blocks") &&
                            !loaded_.is_set("grad_checkpoint");
-  return evaluates_apart || checkpoints;
+  return evaluates_apart || evaluates_shorter || checkpoints;
 }
 
 fit::Preference TorchCost::preference(const fit::Fix& fix) const {

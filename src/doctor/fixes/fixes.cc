@@ -70,13 +70,31 @@ config::Config with_checkpoints(const config::LoadedConfig& loaded) {
   return after;
 }
 
-// The same sequences per update, with less memory of them at once.
-void add_same_training(std::vector<fit::Fix>& fixes, const Question& q) {
+// A smaller evaluation: where that saves something, or where an evaluation has failed.
+void add_evaluation(std::vector<fit::Fix>& fixes, const Question& q,
+                    const diagnosis::Diagnosis* diagnosis) {
+  const bool has_failed =
+      diagnosis != nullptr && (diagnosis->phase == torch::TorchPhase::kEvaluateFirst ||
+                               diagnosis->phase == torch::TorchPhase::kEvaluateLater);
+  const auto add = [&](fit::FixKind kind, fit::Effect effect, const config::Config& after) {
+    fit::Fix fix = q.maker.make(kind, effect, after);
+    // Less than a hundredth is the tolerance of the model.
+    if (has_failed || fix.saved_bytes * 100 > fix.need.high_bytes) fixes.push_back(std::move(fix));
+  };
   if (q.run.eval_batch_size > 1) {
     config::Config after = q.now();
     after.eval_batch_size = std::max<std::int64_t>(1, q.run.eval_batch_size / 4);
-    fixes.push_back(q.maker.make(fit::FixKind::kEvalBatch, fit::Effect::kSame, after));
+    add(fit::FixKind::kEvalBatch, fit::Effect::kSame, after);
   }
+  if (q.run.eval_block_size >= 4 * kMinContext) {
+    config::Config after = q.now();
+    after.eval_block_size = q.run.eval_block_size / 4;
+    add(fit::FixKind::kEvalContext, fit::Effect::kEvaluation, after);
+  }
+}
+
+// The same sequences per update, with less memory of them at once.
+void add_same_training(std::vector<fit::Fix>& fixes, const Question& q) {
   if (q.run.checkpoint_blocks < q.run.n_layer) {
     fixes.push_back(
         q.maker.make(fit::FixKind::kCheckpoint, fit::Effect::kSame, with_checkpoints(q.loaded)));
@@ -272,6 +290,7 @@ fit::Fixes torch_fixes(const config::LoadedConfig& loaded, const torch::TorchRun
   fixes.fits_as_is = maker.fits_now() && !has_filled_card(diagnosis);
   const std::vector<fit::Fix> of_batch = splits(q);
   fixes.ranked = of_batch;
+  add_evaluation(fixes.ranked, q, diagnosis);
   add_same_training(fixes.ranked, q);
   add_coarser(fixes.ranked, q);
   add_fewer_sequences(fixes.ranked, q);

@@ -24,7 +24,7 @@ struct Asked {
 };
 
 Asked ask(std::string_view settings, std::string_view card_name = "rtx3060",
-          std::string_view log_text = "") {
+          std::string_view log_text = "", const diagnosis::Diagnosis* diagnosis = nullptr) {
   Asked asked;
   asked.config = config::load_config(config::Command::kPlan, diagnosis::arguments_of(settings));
   const log::LogSummary log = log::read_text(log_text);
@@ -34,7 +34,7 @@ Asked ask(std::string_view settings, std::string_view card_name = "rtx3060",
   asked.run = diagnosis::torch_run_of(asked.config.values, vocabulary, &log);
   const fit::Card* const card = card_name.empty() ? nullptr : &fit::card_named(card_name);
   const std::int64_t bytes = card == nullptr ? 0 : card->reported_mib * kMiB;
-  asked.fixes = torch_fixes(asked.config, asked.run, bytes, card, nullptr);
+  asked.fixes = torch_fixes(asked.config, asked.run, bytes, card, diagnosis);
   return asked;
 }
 
@@ -103,21 +103,55 @@ TEST(TorchFixes, ConfigAndKeysMakeTheRunOfTheFix) {
   }
 }
 
+diagnosis::Diagnosis failed_in(torch::TorchPhase phase) {
+  diagnosis::Diagnosis diagnosis;
+  diagnosis.cause = diagnosis::Cause::kCapacity;
+  diagnosis.phase = phase;
+  return diagnosis;
+}
+
+// A smaller evaluation is a row where it saves something or has failed, not where it changes
+// nothing.
+TEST(TorchFixes, EvaluationsAreRowsWhereTheyMatter) {
+  const auto has = [](const Asked& asked, fit::FixKind kind) {
+    return find_fix(asked.fixes, kind) != nullptr;
+  };
+  const Asked trains_most = ask("batch_size=12");
+  EXPECT_FALSE(has(trains_most, fit::FixKind::kEvalBatch));
+  EXPECT_FALSE(has(trains_most, fit::FixKind::kEvalContext));
+  const Asked evaluates_most =
+      ask("n_layer=2 batch_size=2 eval_batch_size=64 checkpoint_blocks=2 compile=False");
+  const fit::Fix* const batch = find_fix(evaluates_most.fixes, fit::FixKind::kEvalBatch);
+  const fit::Fix* const length = find_fix(evaluates_most.fixes, fit::FixKind::kEvalContext);
+  ASSERT_TRUE(batch && length);
+  EXPECT_GT(batch->saved_bytes, kGiB);
+  EXPECT_GT(length->saved_bytes, kGiB);
+}
+
 TEST(TorchFixes, AnEditIsCarriedByConfigAndRun) {
-  const Asked asked = ask("batch_size=64 gradient_accumulation_steps=8");
+  const diagnosis::Diagnosis in_evaluation = failed_in(torch::TorchPhase::kEvaluateFirst);
+  const Asked asked =
+      ask("batch_size=64 gradient_accumulation_steps=8", "rtx3060", "", &in_evaluation);
   const fit::Fix* const evaluation = find_fix(asked.fixes, fit::FixKind::kEvalBatch);
   ASSERT_NE(evaluation, nullptr);
   EXPECT_TRUE(evaluation->needs_edit);
   EXPECT_TRUE(evaluation->changes.empty());
   EXPECT_EQ(evaluation->config.eval_batch_size, 16);
   EXPECT_EQ(asked.run_of(*evaluation).eval_batch_size, 16);
+  const fit::Fix* const shorter = find_fix(asked.fixes, fit::FixKind::kEvalContext);
+  ASSERT_NE(shorter, nullptr);
+  EXPECT_TRUE(shorter->needs_edit);
+  EXPECT_TRUE(shorter->changes.empty());
+  EXPECT_EQ(shorter->effect, fit::Effect::kEvaluation);
+  EXPECT_EQ(asked.run_of(*shorter).eval_block_size, 256);
   const fit::Fix* const checkpoint = find_fix(asked.fixes, fit::FixKind::kCheckpoint);
   ASSERT_NE(checkpoint, nullptr);
   EXPECT_TRUE(checkpoint->needs_edit);
   EXPECT_EQ(checkpoint->config.checkpoint_blocks, 12);
   EXPECT_EQ(asked.run_of(*checkpoint).checkpoint_blocks, 12);
   // Where the user's copy of nanoGPT has the key, it is set.
-  const Asked forked = ask("batch_size=64 eval_batch_size=8 gradient_accumulation_steps=8");
+  const Asked forked = ask("batch_size=64 eval_batch_size=8 gradient_accumulation_steps=8",
+                           "rtx3060", "", &in_evaluation);
   const fit::Fix* const keyed = find_fix(forked.fixes, fit::FixKind::kEvalBatch);
   ASSERT_NE(keyed, nullptr);
   EXPECT_FALSE(keyed->needs_edit);

@@ -70,6 +70,7 @@ bool ends_traceback(LogEventKind kind) {
     case LogEventKind::kKilledByKernel:
     case LogEventKind::kExit137:
     case LogEventKind::kNotEnoughSms:
+    case LogEventKind::kMatmulPrecision:
     case LogEventKind::kGradScalerDeprecated:
     case LogEventKind::kDtypeUnsupported:
       return false;

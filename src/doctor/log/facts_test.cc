@@ -152,6 +152,24 @@ TEST(LogFacts, ShapesAreKeptEvenWithoutAFailure) {
   EXPECT_EQ(byte_count_of(LogShape{{2}, "quaternion", 1}), std::nullopt);
 }
 
+TEST(LogFacts, HintsAboutTf32AreHarmless) {
+  for (const char* text :
+       {"/x/torch/_inductor/compile_fx.py:167: UserWarning: TensorFloat32 tensor cores for float32 "
+        "matrix multiplication available but not enabled. Consider setting "
+        "`torch.set_float32_matmul_precision('high')` for better performance.\n",
+        "UserWarning: Please use the new API settings to control TF32 behavior, such as "
+        "torch.backends.cudnn.conv.fp32_precision = 'tf32'\n"}) {
+    EXPECT_EQ(events_in(text), "matmul precision") << text;
+  }
+}
+
+TEST(LogFacts, Wsl) {
+  EXPECT_TRUE(
+      read_text("Linux D1 5.15.153.1-microsoft-standard-WSL2 #1 SMP x86_64\n").facts.is_wsl);
+  EXPECT_TRUE(read_text("/usr/lib/wsl/lib/libcuda.so.1\n").facts.is_wsl);
+  EXPECT_FALSE(read_text("Linux host 6.1.0-18-amd64\n").facts.is_wsl);
+}
+
 TEST(LogFacts, MultiprocessorsAndDtypes) {
   const LogSummary sms = read_text(
       "W0903 20:13:19.043000 55763 torch/_inductor/utils.py:1436] [0/0] Not enough SMs to use "

@@ -52,7 +52,9 @@ bool belongs_together(std::string_view before, std::string_view after) {
 bool has_amounts(LogEventKind kind) {
   switch (kind) {
     case LogEventKind::kExit137:
+    case LogEventKind::kBitsandbytes:
     case LogEventKind::kNotEnoughSms:
+    case LogEventKind::kMatmulPrecision:
     case LogEventKind::kGradScalerDeprecated:
     case LogEventKind::kDtypeUnsupported:
     case LogEventKind::kDiskFull:
@@ -141,6 +143,9 @@ void read_kind(const MessageText& message, std::string_view folded_text, std::si
       break;
     case LogEventKind::kGradScalerDeprecated:
       event.detail = gradscaler_line(message.text);
+      break;
+    case LogEventKind::kBitsandbytes:
+      if (folded_text.find("csrc/") != std::string_view::npos) event.detail = "csrc";
       break;
     case LogEventKind::kDtypeUnsupported:
       event.dtype = missing_dtype(folded_text, phrase_end);

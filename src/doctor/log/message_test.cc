@@ -20,6 +20,24 @@ TEST(LogMessage, BeforePyTorch10) {
       "device assert");
 }
 
+TEST(LogMessage, Bitsandbytes) {
+  EXPECT_EQ(events_in("Error out of memory at line 380 in file "
+                      "/mmfs1/gscratch/zlab/bitsandbytes/csrc/pythonInterface.c\n"),
+            "driver out of memory\nbitsandbytes; detail csrc");
+  EXPECT_EQ(
+      events_in("Error invalid device ordinal at line 359 in file /b/csrc/pythonInterface.c\n"),
+      "bitsandbytes; detail csrc");
+  EXPECT_EQ(events_in("RuntimeError: \n        CUDA Setup failed despite GPU being available. "
+                      "Please run the following command to get more information:\n"),
+            "bitsandbytes");
+  EXPECT_EQ(events_in("CUDA SETUP: CUDA runtime path found: /usr/local/cuda/lib64/libcudart.so\n"),
+            "");
+}
+
+TEST(LogMessage, OfLlamaCpp) {
+  EXPECT_EQ(events_in("CUDA error 2 at ggml-cuda.cu:359: out of memory\n"), "driver out of memory");
+}
+
 TEST(LogMessage, CachedOf10To13) {
   const std::string_view text =
       "RuntimeError: CUDA out of memory. Tried to allocate 25.00 MiB (GPU 3; 3.94 GiB total "

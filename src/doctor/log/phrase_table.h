@@ -25,6 +25,7 @@ enum class PhraseRole : std::uint8_t {
   kCommand,
   kAllocConf,
   kTorch,
+  kWsl,
   kCardName,
 };
 

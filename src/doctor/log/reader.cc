@@ -186,6 +186,9 @@ void Reader::read_evidence(const Hit& hit, const LogLine& line) {
     case PhraseRole::kTorch:
       read_torch_version(line.text, hit.end, summary_.facts);
       break;
+    case PhraseRole::kWsl:
+      summary_.facts.is_wsl = true;
+      break;
     case PhraseRole::kCardName:
       cards_.read_mention(line, hit.end);
       break;

@@ -56,7 +56,9 @@ enum class LogEventKind : std::uint8_t {
   kTritonResources,  // shared memory on the chip, not VRAM: request and limit are of one kernel
   kSharedMemory,     // /dev/shm
   kDiskFull,
+  kBitsandbytes,          // finds no CUDA library; `detail`, if any: fails in its own sources
   kNotEnoughSms,          // a harmless warning of inductor
+  kMatmulPrecision,       // a harmless hint: TF32 would be faster
   kGradScalerDeprecated,  // a harmless warning; `detail` is the line of the program
   kDtypeUnsupported,      // `dtype` is what the card lacks
   kDeviceAssert,          // a kernel's own check: an index beyond its table
@@ -93,7 +95,7 @@ std::optional<std::int64_t> byte_count_of(const LogShape& shape);
 
 // One line of a traceback, outermost first. Empty or 0 where the log does not say.
 struct LogFrame {
-  std::string file;
+  std::string file;  // with / between folders, also on Windows
   std::int64_t line = 0;
   std::string function;
   std::string source;
@@ -177,6 +179,7 @@ struct LogFacts {
   bool is_compiled = false;
   bool is_resumed = false;
   bool uses_slow_attention = false;
+  bool is_wsl = false;
   std::string pretrained;  // "gpt2-xl"
   std::string torch_version;
   std::optional<int> world_size;    // from a launcher's command line

@@ -95,6 +95,14 @@ std::optional<LogFrame> parse_unquoted(std::string_view text) {
   return frame;
 }
 
+// Windows' paths as the others, with one slash where a quoted text had two.
+void unify_slashes(std::string& path) {
+  std::replace(path.begin(), path.end(), '\\', '/');
+  path.erase(
+      std::unique(path.begin(), path.end(), [](char a, char b) { return a == '/' && b == '/'; }),
+      path.end());
+}
+
 bool is_underline(std::string_view text) { return text.find_first_not_of(" ^~\t") == text.npos; }
 
 }  // namespace
@@ -116,6 +124,7 @@ void TracebackReader::add(Slot& slot, LogFrame frame) {
     slot.frames.erase(slot.frames.begin() + static_cast<std::ptrdiff_t>(kMaxFrames / 2));
   }
   slot.awaits_source = frame.source.empty();
+  unify_slashes(frame.file);
   slot.frames.push_back(std::move(frame));
   slot.head.clear();
 }

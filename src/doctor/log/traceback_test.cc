@@ -29,6 +29,17 @@ TEST(LogTraceback, CPythonsWithUnderlines) {
             "/home/u/nanoGPT/model.py:187 forward | loss = F.cross_entropy(logits, targets)\n");
 }
 
+TEST(LogTraceback, WindowsPaths) {
+  EXPECT_EQ(frames_in("Traceback (most recent call last):\n"
+                      "  File \"C:\\Users\\u\\nanoGPT\\train.py\", line 300, in <module>\n"
+                      "    logits, loss = model(X, Y)\n"
+                      "  File \"D:\\\\x\\\\model.py\", line 187, in forward\n"
+                      "    loss = F.cross_entropy(logits, targets)\n"
+                      "RuntimeError: CUDA error: out of memory\n"),
+            "C:/Users/u/nanoGPT/train.py:300 <module> | logits, loss = model(X, Y)\n"
+            "D:/x/model.py:187 forward | loss = F.cross_entropy(logits, targets)\n");
+}
+
 TEST(LogTraceback, SourceOnTheSameLine) {
   EXPECT_EQ(frames_in("  File \"a.py\", line 612, in run_iteration    output = self.network(data)\n"
                       "  File \"b.py\", line 7, in forward\n"

@@ -143,8 +143,11 @@ std::string text_in(Language language, const doctor::diagnosis::Note& note) {
 }
 
 std::string text_in(Language language, const doctor::torch::TorchAssumption& assumption) {
-  return text_in(language, texts_of(assumption.id),
-                 std::span<const std::string>(assumption.arguments));
+  std::vector<std::string> arguments;
+  for (const std::string& argument : assumption.arguments) {
+    arguments.push_back(amount_in(language, argument));
+  }
+  return text_in(language, texts_of(assumption.id), std::span<const std::string>(arguments));
 }
 
 std::string sentences(Language language, const std::string& first, const std::string& second) {

@@ -155,6 +155,7 @@ enum class TextId : std::uint8_t {
   kConfidence,
   // What a fix does to the training.
   kEffectSame,
+  kEffectEvaluation,
   kEffectRounding,
   kEffectEightBit,
   kEffectFewerSequences,
@@ -168,6 +169,8 @@ enum class TextId : std::uint8_t {
   kMoreFixes,
   kNoneFits,
   kFitsAsItIs,
+  kAgainstLog,          // {limit}: what the log shows that PyTorch could have
+  kAgainstLogHeadless,  // {limit} {the limit where a display is assumed}
   kVramAfter,
   kProofLine,  // {phase} {spare} {of} {tolerance}
   kProofResume,

@@ -9,7 +9,7 @@ namespace {
 constexpr MessageRow<doctor::diagnosis::NoteId> kPlainNotes[] = {
 {doctor::diagnosis::NoteId::kSharedMemoryOfChip, {
  "A Triton kernel wants more of the chip's shared memory than there is. That is not VRAM: a smaller batch does not help, a smaller tile or compile=False does.",
- "Triton 内核需要的片上共享内存超过了上限。这不是显存：减小批次没有用，缩小分块或设置 compile=False 才有用。",
+ "Triton 内核需要的片上共享内存超过了上限。这不是显存：减小批次大小没有用，缩小分块或设置 compile=False 才有用。",
  "Triton カーネルが、チップ上の共有メモリを上限を超えて要求しました。これは VRAM ではありません。バッチを小さくしても効果はなく、タイルを小さくするか compile=False にしてください。",
  "Ein Triton-Kernel verlangt mehr Shared Memory, als der Chip hat. Das ist kein VRAM: Ein kleinerer Batch hilft nicht, kleinere Kacheln oder compile=False schon."}},
 {doctor::diagnosis::NoteId::kGradScalerDeprecated, {
@@ -44,24 +44,24 @@ constexpr MessageRow<doctor::diagnosis::NoteId> kPlainNotes[] = {
  "llm.c nennt keine Größen. Gewichte, Gradienten und Optimizer-Zustand allein brauchen {0}."}},
 {doctor::diagnosis::NoteId::kLogitsKeptAlive, {
  "The global name `logits` in train.py keeps the last logits alive; `del logits` once the loss is computed gives them back.",
- "train.py 中的全局变量 `logits` 一直占着最近一次的 logits；算出损失后执行 `del logits` 即可释放。",
+ "train.py 中的全局变量 `logits` 一直占着最近一次的 logits；计算完损失后执行 `del logits` 即可释放。",
  "train.py のグローバル変数 `logits` が直前の logits を保持し続けます。損失を計算した後に `del logits` すれば解放されます。",
- "Der globale Name `logits` in train.py hält die letzten Logits am Leben; `del logits` nach der Berechnung des Loss gibt sie frei."}},
+ "Die globale Variable `logits` in train.py hält die letzten Logits fest; `del logits` nach der Berechnung des Loss gibt sie frei."}},
 {doctor::diagnosis::NoteId::kMythHalvingHalves, {
  "\"Half the batch, half the memory\": no. Activations and logits halve; weights, gradients and optimizer state stay.",
- "“批次减半，显存减半”：不对。激活值和 logits 减半，而权重、梯度和优化器状态不变。",
+ "“批次大小减半，显存就减半”：不对。激活值和 logits 减半，而权重、梯度和优化器状态不变。",
  "「バッチを半分にすればメモリも半分」：誤りです。アクティベーションと logits は半分になりますが、重み・勾配・オプティマイザ状態は変わりません。",
  "„Halber Batch, halber Speicher“: nein. Aktivierungen und Logits halbieren sich; Gewichte, Gradienten und Optimizer-Zustand bleiben."}},
 {doctor::diagnosis::NoteId::kMythCompileOffSaves, {
  "\"compile=False saves memory\": no, the opposite. With torch.compile fused kernels keep fewer tensors of the loss.",
  "“compile=False 能省显存”：恰恰相反。使用 torch.compile 时，融合后的内核保留的损失张量更少。",
  "「compile=False でメモリが減る」：逆です。torch.compile を使うと、融合されたカーネルが保持する損失のテンソルは少なくなります。",
- "„compile=False spart Speicher“: im Gegenteil. Mit torch.compile behalten verschmolzene Kernel weniger Tensoren des Loss."}},
+ "„compile=False spart Speicher“: im Gegenteil. Mit torch.compile behalten fusionierte Kernel weniger Tensoren des Loss."}},
 {doctor::diagnosis::NoteId::kMythCheckpointHalves, {
  "\"Checkpointing halves the memory\": that depends. The loss's tensors, as wide as the vocabulary, are not part of the blocks.",
  "“梯度检查点能让显存减半”：视情况而定。与词表同宽的损失张量不在各层之内，不受影响。",
  "「勾配チェックポイントでメモリが半分になる」：場合によります。語彙の幅を持つ損失のテンソルはブロックに含まれないため、減りません。",
- "„Checkpointing halbiert den Speicher“: kommt darauf an. Die vokabularbreiten Tensoren des Loss gehören nicht zu den Blöcken."}},
+ "„Checkpointing halbiert den Speicher“: kommt darauf an. Die Loss-Tensoren, so breit wie das Vokabular, gehören nicht zu den Blöcken."}},
 };
 // clang-format on
 
@@ -79,6 +79,7 @@ constexpr std::array<NoteName, doctor::diagnosis::kNoteCount> kNames = {{
     {doctor::diagnosis::NoteId::kRoundedRequest, "rounded_request"},
     {doctor::diagnosis::NoteId::kSharedMemoryOfChip, "shared_memory_of_chip"},
     {doctor::diagnosis::NoteId::kNotEnoughSms, "not_enough_sms"},
+    {doctor::diagnosis::NoteId::kMatmulPrecision, "matmul_precision"},
     {doctor::diagnosis::NoteId::kGradScalerDeprecated, "grad_scaler_deprecated"},
     {doctor::diagnosis::NoteId::kNoBfloat16, "no_bfloat16"},
     {doctor::diagnosis::NoteId::kDevShm, "dev_shm"},
@@ -90,6 +91,9 @@ constexpr std::array<NoteName, doctor::diagnosis::kNoteCount> kNames = {{
     {doctor::diagnosis::NoteId::kPrepareWorkers, "prepare_workers"},
     {doctor::diagnosis::NoteId::kCublasThreeCauses, "cublas_three_causes"},
     {doctor::diagnosis::NoteId::kDriverThreeCauses, "driver_three_causes"},
+    {doctor::diagnosis::NoteId::kBitsandbytesSetup, "bitsandbytes_setup"},
+    {doctor::diagnosis::NoteId::kBitsandbytesCode, "bitsandbytes_code"},
+    {doctor::diagnosis::NoteId::kWsl, "wsl"},
     {doctor::diagnosis::NoteId::kNcclBuffers, "nccl_buffers"},
     {doctor::diagnosis::NoteId::kMpsSharesRam, "mps_shares_ram"},
     {doctor::diagnosis::NoteId::kLlmCNoSizes, "llm_c_no_sizes"},
@@ -124,6 +128,9 @@ constexpr std::array<NoteName, doctor::diagnosis::kNoteCount> kNames = {{
     {doctor::diagnosis::NoteId::kAdviceBatch, "advice_batch"},
     {doctor::diagnosis::NoteId::kAdviceCheckpointing, "advice_checkpointing"},
     {doctor::diagnosis::NoteId::kAdviceOptimizer, "advice_optimizer"},
+    {doctor::diagnosis::NoteId::kAdviceLoading, "advice_loading"},
+    {doctor::diagnosis::NoteId::kAdviceEvaluation, "advice_evaluation"},
+    {doctor::diagnosis::NoteId::kAdviceZero, "advice_zero"},
     {doctor::diagnosis::NoteId::kAdviceNccl, "advice_nccl"},
     {doctor::diagnosis::NoteId::kAdviceMonitor, "advice_monitor"},
     {doctor::diagnosis::NoteId::kMythEvaluationKeepsGraph, "myth_evaluation_keeps_graph"},

@@ -43,7 +43,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "Die Meldung nennt {0}, das ist gerundet: Der Tensor hat zwischen {1} und {2}."}},
 {doctor::diagnosis::NoteId::kSharedMemoryOfChip, {
  "A Triton kernel wants {0} of the chip's shared memory, the limit is {1}. That is not VRAM: a smaller batch does not help, a smaller tile or compile=False does.",
- "Triton 内核需要 {0} 的片上共享内存，上限是 {1}。这不是显存：减小批次没有用，缩小分块或设置 compile=False 才有用。",
+ "Triton 内核需要 {0} 的片上共享内存，上限是 {1}。这不是显存：减小批次大小没有用，缩小分块或设置 compile=False 才有用。",
  "Triton カーネルがチップ上の共有メモリを {0} 要求しましたが、上限は {1} です。これは VRAM ではありません。バッチを小さくしても効果はなく、タイルを小さくするか compile=False にしてください。",
  "Ein Triton-Kernel verlangt {0} vom Shared Memory des Chips, die Grenze ist {1}. Das ist kein VRAM: Ein kleinerer Batch hilft nicht, kleinere Kacheln oder compile=False schon."}},
 {doctor::diagnosis::NoteId::kNotEnoughSms, {
@@ -51,6 +51,11 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "“Not enough SMs to use max_autotune_gemm mode” 无害：只是显卡的多处理器数量少于该搜索的要求，不占用显存。",
  "「Not enough SMs to use max_autotune_gemm mode」は無害です。この探索が求めるよりマルチプロセッサが少ないというだけで、メモリは消費しません。",
  "„Not enough SMs to use max_autotune_gemm mode“ ist harmlos: Die Karte hat weniger Multiprozessoren, als diese Suche verlangt. Speicher kostet das nicht."}},
+{doctor::diagnosis::NoteId::kMatmulPrecision, {
+ "The hint about TensorFloat32 is harmless: it is about speed, not memory, and train.py allows TF32 by itself. The line of today: torch.set_float32_matmul_precision('high')",
+ "关于 TensorFloat32 的提示无害：它只涉及速度，与显存无关，而且 train.py 自己会启用 TF32。现在的写法：torch.set_float32_matmul_precision('high')",
+ "TensorFloat32 についての警告は無害です。速度に関するもので、メモリとは関係ありません。TF32 は train.py が自分で有効にします。現在の書き方：torch.set_float32_matmul_precision('high')",
+ "Der Hinweis auf TensorFloat32 ist harmlos: Es geht um Tempo, nicht um Speicher, und train.py schaltet TF32 selbst ein. Heute schreibt man: torch.set_float32_matmul_precision('high')"}},
 {doctor::diagnosis::NoteId::kGradScalerDeprecated, {
  "The GradScaler warning is harmless. The line of today: {0}",
  "GradScaler 的弃用警告无害。现在的写法：{0}",
@@ -75,7 +80,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "A check on the card itself failed: an index was beyond its table. In nanoGPT that is nearly always a token id beyond the vocabulary (data of another tokenizer, an old meta.pkl) or a position beyond block_size. What cuBLAS or the driver report after it follows from it. One step with device='cpu' shows the line.",
  "显卡上的检查失败：有索引超出了表的范围。在 nanoGPT 中几乎总是某个 token 编号超出词表（数据来自另一种分词器，或 meta.pkl 已过时），或者位置超过 block_size。之后 cuBLAS 或驱动的报错都由此引起。用 device='cpu' 跑一步即可看到出错的代码行。",
  "GPU 上のチェックに失敗しました。インデックスが表の範囲を超えています。nanoGPT ではほとんどの場合、トークン番号が語彙を超えているか（別のトークナイザのデータ、古い meta.pkl）、位置が block_size を超えています。その後の cuBLAS やドライバのエラーはその結果です。device='cpu' で 1 ステップ実行すれば該当行がわかります。",
- "Eine Prüfung auf der Karte selbst schlug fehl: Ein Index lag außerhalb seiner Tabelle. In nanoGPT ist das fast immer eine Token-Nummer jenseits des Vokabulars (Daten eines anderen Tokenizers, eine alte meta.pkl) oder eine Position jenseits von block_size. Was cuBLAS oder der Treiber danach melden, folgt daraus. Ein Schritt mit device='cpu' zeigt die Zeile."}},
+ "Eine Prüfung auf der Karte selbst ist fehlgeschlagen: Ein Index lag außerhalb seiner Tabelle. In nanoGPT ist das fast immer eine Token-ID außerhalb des Vokabulars (Daten eines anderen Tokenizers, eine alte meta.pkl) oder eine Position ab block_size. Was cuBLAS oder der Treiber danach melden, folgt daraus. Ein Schritt mit device='cpu' zeigt die Zeile."}},
 {doctor::diagnosis::NoteId::kOtherError, {
  "The run ended with {0}, which is not about memory.",
  "运行因 {0} 而终止，与内存或显存无关。",
@@ -100,12 +105,27 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "cuBLAS fails like this for three reasons: the card is full, a token id is beyond the vocabulary, or the installation is broken. One step with device='cpu' tells a bad token id from the others.",
  "cuBLAS 这样报错有三种原因：显存已满、token 编号超出词表，或安装损坏。用 device='cpu' 运行一步即可判断是不是 token 编号的问题。",
  "cuBLAS がこのように失敗する原因は三つあります。GPU のメモリ不足、語彙を超えるトークン番号、壊れたインストールです。device='cpu' で 1 ステップ実行すれば、トークン番号の問題かどうかがわかります。",
- "cuBLAS scheitert so aus drei Gründen: Die Karte ist voll, eine Token-Nummer liegt jenseits des Vokabulars, oder die Installation ist defekt. Ein Schritt mit device='cpu' zeigt, ob es an der Token-Nummer liegt."}},
+ "Dass cuBLAS so scheitert, hat drei mögliche Gründe: Die Karte ist voll, eine Token-ID liegt außerhalb des Vokabulars, oder die Installation ist defekt. Ein Schritt mit device='cpu' zeigt, ob es an der Token-ID liegt."}},
 {doctor::diagnosis::NoteId::kDriverThreeCauses, {
  "The driver prints no sizes. Usual reasons: no room for the CUDA context itself, too much pinned host memory, or another process on the card (nvidia-smi shows it).",
  "驱动没有给出大小。常见原因：放不下 CUDA 上下文、锁页内存过多，或显卡上有其他进程（可用 nvidia-smi 查看）。",
  "ドライバはサイズを表示しません。よくある原因は、CUDA コンテキスト自体が入らない、ピン留めしたホストメモリが多すぎる、他のプロセスが GPU を使っている（nvidia-smi で確認できます）、の三つです。",
  "Der Treiber nennt keine Größen. Übliche Gründe: kein Platz für den CUDA-Kontext selbst, zu viel gepinnter Arbeitsspeicher oder ein anderer Prozess auf der Karte (nvidia-smi zeigt ihn)."}},
+{doctor::diagnosis::NoteId::kBitsandbytesSetup, {
+ "bitsandbytes does not work with this installation: it was built without support for the card, or does not find a CUDA library that goes with it. `python -m bitsandbytes` shows what is missing, `pip install -U bitsandbytes` brings a build for today's CUDA; until then torch.optim.AdamW works. A smaller batch does not help.",
+ "bitsandbytes 在当前环境中无法使用：它在构建时没有启用 GPU 支持，或者找不到与之匹配的 CUDA 库。`python -m bitsandbytes` 会显示缺少什么，`pip install -U bitsandbytes` 可安装适配当前 CUDA 的版本；在此之前可以用 torch.optim.AdamW。减小批次大小没有用。",
+ "この環境では bitsandbytes が動きません。GPU 非対応でビルドされているか、対応する CUDA ライブラリが見つかりません。不足しているものは `python -m bitsandbytes` で確認でき、`pip install -U bitsandbytes` で現在の CUDA に合うビルドが入ります。それまでは torch.optim.AdamW を使ってください。バッチを小さくしても効果はありません。",
+ "bitsandbytes funktioniert in dieser Umgebung nicht: Es wurde ohne GPU-Unterstützung gebaut oder findet keine passende CUDA-Bibliothek. `python -m bitsandbytes` zeigt, was fehlt, `pip install -U bitsandbytes` bringt einen Build für das heutige CUDA; bis dahin geht torch.optim.AdamW. Ein kleinerer Batch hilft nicht."}},
+{doctor::diagnosis::NoteId::kBitsandbytesCode, {
+ "The error comes from bitsandbytes' own CUDA code, outside of PyTorch's allocator. Paged optimizers ask for managed memory, of which WSL2 and Windows give little: take AdamW8bit instead of PagedAdamW8bit (in Trainer optim='adamw_bnb_8bit'), or torch.optim.AdamW.",
+ "报错来自 bitsandbytes 自己的 CUDA 代码，在 PyTorch 分配器之外。分页优化器要申请托管内存（managed memory），而 WSL2 和 Windows 能提供的很少：请把 PagedAdamW8bit 换成 AdamW8bit（Trainer 中为 optim='adamw_bnb_8bit'），或改用 torch.optim.AdamW。",
+ "エラーは PyTorch のアロケータの外、bitsandbytes 自身の CUDA コードで起きています。ページ化オプティマイザはマネージドメモリを要求しますが、WSL2 と Windows ではわずかしか使えません。PagedAdamW8bit の代わりに AdamW8bit（Trainer では optim='adamw_bnb_8bit'）か torch.optim.AdamW を使ってください。",
+ "Der Fehler stammt aus dem eigenen CUDA-Code von bitsandbytes, außerhalb des Allokators von PyTorch. Paged-Optimizer verlangen Managed Memory, und davon geben WSL2 und Windows nur wenig her: AdamW8bit statt PagedAdamW8bit verwenden (im Trainer optim='adamw_bnb_8bit') oder torch.optim.AdamW."}},
+{doctor::diagnosis::NoteId::kWsl, {
+ "This is WSL2: by default Linux gets half of the machine's RAM, and only a small part of it can be pinned. More RAM: `memory=` under [wsl2] in .wslconfig in the Windows user's folder, then `wsl --shutdown`. Without pinned memory: leave out pin_memory() in train.py's get_batch, or set pin_memory=False in the DataLoader.",
+ "这是 WSL2：默认情况下 Linux 只能得到整机一半的内存，其中可锁页的又只占一小部分。要增加内存，请在 Windows 用户目录的 .wslconfig 中 [wsl2] 下设置 `memory=`，然后执行 `wsl --shutdown`。要避免锁页内存，请去掉 train.py 的 get_batch 中的 pin_memory()，或在 DataLoader 中设置 pin_memory=False。",
+ "WSL2 での実行です。既定では Linux が使える RAM はマシン全体の半分で、ピン留めできるのはそのごく一部です。RAM を増やすには、Windows のユーザーフォルダにある .wslconfig の [wsl2] に `memory=` を書き、`wsl --shutdown` を実行します。ピン留めを避けるには、train.py の get_batch の pin_memory() を外すか、DataLoader で pin_memory=False とします。",
+ "Das ist WSL2: Linux bekommt dort standardmäßig die Hälfte des Arbeitsspeichers, und nur ein kleiner Teil davon lässt sich pinnen. Mehr Arbeitsspeicher: `memory=` unter [wsl2] in der .wslconfig im Windows-Benutzerordner setzen, danach `wsl --shutdown`. Ohne gepinnten Speicher: pin_memory() in get_batch von train.py weglassen oder im DataLoader pin_memory=False setzen."}},
 {doctor::diagnosis::NoteId::kNcclBuffers, {
  "NCCL's own buffers come on top of PyTorch's figures; with them the context can reach 3 GiB.",
  "NCCL 自己的缓冲区不计入 PyTorch 的数字；算上它，上下文可达 3 GiB。",
@@ -130,7 +150,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "Processes that hold nothing but a bare CUDA context: {0}.",
  "只占用一个空 CUDA 上下文的进程数：{0}。",
  "CUDA コンテキストだけを保持しているプロセスの数：{0}。",
- "Prozesse, die nur einen leeren CUDA-Kontext halten: {0}."}},
+ "Prozesse, die nur einen leeren CUDA-Kontext belegen: {0}."}},
 {doctor::diagnosis::NoteId::kTwoRanksOneCard, {
  "Several ranks may be sharing one card: check CUDA_VISIBLE_DEVICES and LOCAL_RANK.",
  "可能有多个 rank 共用了一张显卡：请检查 CUDA_VISIBLE_DEVICES 和 LOCAL_RANK。",
@@ -140,7 +160,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "This was sampling, not training. nanoGPT's generate() has no KV cache: every new token computes the whole context again, at batch 1, as sample.py draws its num_samples one after another. What it needs is the weights and one forward pass.",
  "这是在采样，不是训练。nanoGPT 的 generate() 没有 KV 缓存：每生成一个 token 都要重新计算整个上下文；批次为 1，因为 sample.py 逐个生成 num_samples 个样本。所需的只是权重和一次前向计算。",
  "これは学習ではなくサンプリングです。nanoGPT の generate() には KV キャッシュがなく、トークンを 1 つ生成するたびに文脈全体を計算し直します。sample.py は num_samples 個を 1 つずつ生成するため、バッチは 1 です。必要なのは重みと 1 回の順伝播だけです。",
- "Das war Sampling, kein Training. generate() von nanoGPT hat keinen KV-Cache: Jedes neue Token berechnet den ganzen Kontext neu, mit Batch 1, denn sample.py zieht die num_samples nacheinander. Gebraucht werden die Gewichte und ein Vorwärtsdurchgang."}},
+ "Das war Sampling, kein Training. generate() von nanoGPT hat keinen KV-Cache: Für jedes neue Token wird der ganze Kontext neu berechnet, mit Batchgröße 1, denn sample.py erzeugt die num_samples nacheinander. Gebraucht werden nur die Gewichte und ein Forward-Pass."}},
 {doctor::diagnosis::NoteId::kVllmCache, {
  "This is vLLM: the weights leave no room for its cache of keys and values within the share of the card that it may use. Raise gpu_memory_utilization, lower max_model_len or max_num_seqs, end other processes on the card, or take a smaller or quantised model. A smaller batch in training has nothing to do with it.",
  "这是 vLLM 的报错：在它可用的显存份额内，放下权重后已没有空间给 KV 缓存。可以调高 gpu_memory_utilization，调低 max_model_len 或 max_num_seqs，结束显卡上的其他进程，或换用更小的或量化的模型。这与训练的批次大小无关。",
@@ -165,22 +185,22 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "What stands whatever the batch size (weights, gradients, AdamW's state, and what a resume or DDP keeps) takes {0}; PyTorch can have {1} of the card. No batch size helps: it takes a smaller model, a larger card or another optimizer.",
  "与批次大小无关的部分（权重、梯度、AdamW 状态，以及恢复训练或 DDP 保留的部分）就需要 {0}，而 PyTorch 在这张显卡上只能用 {1}。改批次大小没有用：需要更小的模型、更大的显卡或别的优化器。",
  "バッチサイズに関係なく必要な分（重み・勾配・AdamW の状態、再開や DDP が保持する分）だけで {0} ですが、PyTorch がこの GPU で使えるのは {1} です。バッチサイズでは解決せず、より小さなモデル、より大きな GPU、または別のオプティマイザが必要です。",
- "Was bei jeder Batchgröße steht (Gewichte, Gradienten, AdamW-Zustand und was Fortsetzung oder DDP behalten), braucht {0}; PyTorch kann von der Karte {1} haben. Keine Batchgröße hilft: Nötig ist ein kleineres Modell, eine größere Karte oder ein anderer Optimizer."}},
+ "Was unabhängig von der Batchgröße belegt ist (Gewichte, Gradienten, AdamW-Zustand und was Fortsetzung oder DDP behalten), braucht {0}; PyTorch kann auf der Karte {1} nutzen. Keine Batchgröße hilft: Nötig ist ein kleineres Modell, eine größere Karte oder ein anderer Optimizer."}},
 {doctor::diagnosis::NoteId::kFirstStepNeedsMore, {
  "Had this allocation passed, the run would still have failed: a training step needs {0}, PyTorch can have {1} of the card.",
  "即使这次分配成功，运行仍会失败：一个训练步需要 {0}，而 PyTorch 在这张显卡上只能用 {1}。",
  "この割り当てが成功していても、実行は失敗していました。学習の 1 ステップには {0} 必要ですが、PyTorch がこの GPU で使えるのは {1} です。",
- "Selbst wenn diese Anforderung gelungen wäre, wäre der Lauf gescheitert: Ein Trainingsschritt braucht {0}, PyTorch kann von der Karte {1} haben."}},
+ "Selbst wenn diese Anforderung gelungen wäre, wäre der Lauf gescheitert: Ein Trainingsschritt braucht {0}, PyTorch kann auf der Karte {1} nutzen."}},
 {doctor::diagnosis::NoteId::kAccumulationAddsGradients, {
  "With gradient_accumulation_steps above 1 the gradients stand while the next micro-step runs: 4 bytes per parameter more at the peak.",
  "gradient_accumulation_steps 大于 1 时，下一个微步运行期间梯度一直保留：峰值每个参数多 4 字节。",
  "gradient_accumulation_steps が 1 より大きいと、次のマイクロステップの間も勾配が残ります。ピークはパラメータあたり 4 バイト増えます。",
- "Bei gradient_accumulation_steps über 1 bleiben die Gradienten stehen, während der nächste Mikroschritt läuft: in der Spitze 4 Byte mehr je Parameter."}},
+ "Bei gradient_accumulation_steps über 1 bleiben die Gradienten im Speicher, während der nächste Mikroschritt läuft: in der Spitze 4 Byte mehr je Parameter."}},
 {doctor::diagnosis::NoteId::kLogitsKeptAlive, {
  "The global name `logits` in train.py keeps {0} alive; `del logits` once the loss is computed gives them back.",
- "train.py 中的全局变量 `logits` 一直占着 {0}；算出损失后执行 `del logits` 即可释放。",
+ "train.py 中的全局变量 `logits` 一直占着 {0}；计算完损失后执行 `del logits` 即可释放。",
  "train.py のグローバル変数 `logits` が {0} を保持し続けます。損失を計算した後に `del logits` すれば解放されます。",
- "Der globale Name `logits` in train.py hält {0} am Leben; `del logits` nach der Berechnung des Loss gibt sie frei."}},
+ "Die globale Variable `logits` in train.py hält {0} fest; `del logits` nach der Berechnung des Loss gibt sie frei."}},
 {doctor::diagnosis::NoteId::kResumeKeepsACopy, {
  "After a resume train.py keeps the loaded weights on the card a second time: {0}. `state_dict = None` after loading gives them back.",
  "恢复训练后，train.py 会在显卡上多保留一份载入的权重：{0}。载入后执行 `state_dict = None` 即可释放。",
@@ -209,13 +229,13 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
 {doctor::diagnosis::NoteId::kLittleInPieces, {
  "Only {0} is in pieces. With expandable_segments:True this request may pass, but the card stays nearly full: lower the need as well.",
  "零散的只有 {0}。设置 expandable_segments:True 后这次申请也许能通过，但显卡仍几乎占满：还应减少需求。",
- "断片になっているのは {0} だけです。expandable_segments:True でこの要求は通るかもしれませんが、GPU はほぼ一杯のままです。必要量も減らしてください。",
+ "断片になっているのは {0} だけです。expandable_segments:True でこの要求は通るかもしれませんが、GPU のメモリはほぼいっぱいのままです。必要量も減らしてください。",
  "Nur {0} sind fragmentiert. Mit expandable_segments:True geht diese Anforderung vielleicht durch, doch die Karte bleibt fast voll: Auch der Bedarf sollte sinken."}},
 {doctor::diagnosis::NoteId::kMatchedRun, {
  "The figures of the message go with another run than the one given: {0}. Everything here is about that run.",
  "报错中的数字与给出的设置不符，而与另一种运行吻合：{0}。这里的一切都针对那种运行。",
  "メッセージの数値は、指定された実行ではなく別の実行と一致します：{0}。ここに示す内容はすべてその実行についてのものです。",
- "Die Zahlen der Meldung passen zu einem anderen als dem angegebenen Lauf: {0}. Alles hier gilt für jenen Lauf."}},
+ "Die Zahlen der Meldung passen zu einem anderen als dem angegebenen Lauf: {0}. Alles Folgende gilt für diesen Lauf."}},
 {doctor::diagnosis::NoteId::kSettingsFromLog, {
  "Taken from the log: {0}.",
  "取自日志：{0}。",
@@ -230,7 +250,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "The log trains {0} tokens per iteration, this config {1}: the run that failed had other settings.",
  "日志中每次迭代训练 {0} 个 token，而这份配置是 {1} 个：出错的那次运行用的是别的设置。",
  "ログでは 1 イテレーションあたり {0} トークン、この設定では {1} トークンです。失敗した実行は別の設定だったはずです。",
- "Im Log sind es {0} Tokens je Iteration, in dieser Konfiguration {1}: Der gescheiterte Lauf hatte andere Einstellungen."}},
+ "Im Log sind es {0} Token je Iteration, in dieser Konfiguration {1}: Der gescheiterte Lauf hatte andere Einstellungen."}},
 {doctor::diagnosis::NoteId::kOtherParameters, {
  "The log has a model of {0} parameters, this config one of {1}.",
  "日志中的模型有 {0} 参数，而这份配置的模型有 {1} 参数。",
@@ -255,11 +275,11 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "No config was given. A run of nanoGPT with these settings explains the request and what was allocated: {0}. All figures here are of that run, with nanoGPT's defaults for the rest; with the config they are exact.",
  "没有给出配置。采用以下设置的 nanoGPT 运行能够解释这次申请和已分配的显存：{0}。这里的所有数字都针对那样的运行，其余设置取 nanoGPT 的默认值；给出配置后即为精确值。",
  "設定ファイルが指定されていません。次の設定の nanoGPT であれば、要求されたサイズと割り当て済みの量の両方を説明できます：{0}。ここの数値はすべてその実行についてのもので、残りは nanoGPT の既定値です。設定を渡せば正確になります。",
- "Es wurde keine Konfiguration angegeben. Ein nanoGPT-Lauf mit diesen Einstellungen erklärt die Anforderung und das bereits Belegte: {0}. Alle Zahlen hier gelten für diesen Lauf, sonst mit den Voreinstellungen von nanoGPT; mit der Konfiguration werden sie exakt."}},
+ "Es wurde keine Konfiguration angegeben. Ein nanoGPT-Lauf mit diesen Einstellungen erklärt die Anforderung und das bereits Belegte: {0}. Alle Zahlen hier gelten für diesen Lauf, sonst mit den Standardwerten von nanoGPT; mit der Konfiguration werden sie exakt."}},
 {doctor::diagnosis::NoteId::kEffectiveBatch, {
  "batch_size = {0} sequences are on the card at once; {1} micro-steps of them make one update: {0} × {1} = {2} sequences, the effective batch. Memory depends on the first factor, the result on the product.",
  "batch_size = {0} 表示同时在显卡上的序列数；{1} 个微步累积成一次更新：{0} × {1} = {2} 条序列，即有效批次大小。显存取决于第一个因数，训练结果取决于乘积。",
- "batch_size = {0} は同時に GPU 上にある系列の数です。マイクロステップ {1} 回で 1 回の更新になり、{0} × {1} = {2} 系列が実効バッチサイズです。メモリは前者で、学習の結果は積で決まります。",
+ "batch_size = {0} は同時に GPU に置かれるシーケンスの数です。マイクロステップ {1} 回で 1 回の更新になり、{0} × {1} = {2} シーケンスが実効バッチサイズです。メモリは batch_size で、学習の結果は積で決まります。",
  "batch_size = {0} Sequenzen liegen gleichzeitig auf der Karte; {1} Mikroschritte ergeben ein Update: {0} × {1} = {2} Sequenzen, der effektive Batch. Der Speicher hängt vom ersten Faktor ab, das Ergebnis vom Produkt."}},
 {doctor::diagnosis::NoteId::kAdviceBatch, {
  "First: a smaller {0}, with {1} raised by the same factor. The updates stay the same; activations and logits shrink in proportion.",
@@ -270,32 +290,47 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "Then gradient checkpointing: {0}. Blocks are computed again in backward instead of being kept, at about a third more time.",
  "其次是梯度检查点：{0}。各层不再保留激活值，而是在反向传播时重新计算，时间约增加三分之一。",
  "次に勾配チェックポイント：{0}。各ブロックの値を保持せず逆伝播で再計算します。時間は約 3 分の 1 増えます。",
- "Dann Gradient Checkpointing: {0}. Blöcke werden rückwärts neu berechnet statt aufgehoben; das kostet etwa ein Drittel mehr Zeit."}},
+ "Dann Gradient Checkpointing: {0}. Die Blöcke werden im Backward-Pass neu berechnet, statt ihre Werte aufzuheben; das kostet etwa ein Drittel mehr Zeit."}},
 {doctor::diagnosis::NoteId::kAdviceOptimizer, {
  "Optimizer: fused=True instead of foreach spares a temporary copy of the weights' size (8 bytes per parameter in PyTorch 2.0, 4 later); 8-bit AdamW (bitsandbytes) takes 2 bytes per parameter instead of 8.",
  "优化器：用 fused=True 代替 foreach 可省去与权重同量级的临时副本（PyTorch 2.0 为每参数 8 字节，之后为 4 字节）；8 位 AdamW（bitsandbytes）的状态每参数只占 2 字节而不是 8 字节。",
  "オプティマイザ：foreach の代わりに fused=True を使うと、重みと同規模の一時コピーがなくなります（PyTorch 2.0 ではパラメータあたり 8 バイト、以降は 4 バイト）。8 ビット AdamW（bitsandbytes）なら状態は 8 バイトではなく 2 バイトです。",
  "Optimizer: fused=True statt foreach spart eine vorübergehende Kopie in der Größe der Gewichte (8 Byte je Parameter in PyTorch 2.0, später 4); AdamW mit 8 Bit (bitsandbytes) braucht 2 statt 8 Byte je Parameter."}},
+{doctor::diagnosis::NoteId::kAdviceLoading, {
+ "It failed while weights were built or loaded: a smaller batch does not help. Load checkpoints to the RAM first (torch.load(..., map_location='cpu')), weights in bfloat16 or quantised, or take a smaller model.",
+ "失败发生在构建或载入权重时：减小批次大小没有用。请先把检查点载入内存（torch.load(..., map_location='cpu')），以 bfloat16 或量化形式载入权重，或换用更小的模型。",
+ "重みの構築または読み込み中に失敗しています。バッチサイズを小さくしても効果はありません。チェックポイントをまず RAM に読み込む（torch.load(..., map_location='cpu')）、重みを bfloat16 や量子化した形で読み込む、より小さなモデルを使う、のいずれかで対処します。",
+ "Der Fehler kam beim Aufbau oder Laden der Gewichte: Ein kleinerer Batch hilft nicht. Checkpoints zuerst in den Arbeitsspeicher laden (torch.load(..., map_location='cpu')), Gewichte in bfloat16 oder quantisiert laden oder ein kleineres Modell nehmen."}},
+{doctor::diagnosis::NoteId::kAdviceEvaluation, {
+ "In an evaluation Trainer keeps the logits of all batches on the card until its end: set eval_accumulation_steps=1, or let preprocess_logits_for_metrics return only what the metric needs; prediction_loss_only=True keeps none. A smaller per_device_eval_batch_size helps against a single batch.",
+ "评估时 Trainer 会把所有批次的 logits 一直留在显卡上，直到评估结束：请设置 eval_accumulation_steps=1，或让 preprocess_logits_for_metrics 只返回指标所需的内容；prediction_loss_only=True 则完全不保留。若单个批次就放不下，请减小 per_device_eval_batch_size。",
+ "評価中、Trainer は全バッチの logits を最後まで GPU に保持します。eval_accumulation_steps=1 にするか、preprocess_logits_for_metrics で指標に必要な分だけを返してください。prediction_loss_only=True なら何も保持しません。1 バッチだけで足りない場合は per_device_eval_batch_size を小さくします。",
+ "Bei einer Auswertung behält der Trainer die Logits aller Batches bis zum Ende auf der Karte: eval_accumulation_steps=1 setzen oder mit preprocess_logits_for_metrics nur zurückgeben, was die Metrik braucht; mit prediction_loss_only=True bleibt nichts liegen. Reicht es schon für einen einzelnen Batch nicht, hilft eine kleinere per_device_eval_batch_size."}},
+{doctor::diagnosis::NoteId::kAdviceZero, {
+ "DeepSpeed: the next ZeRO stage (2, then 3) shares gradients, then weights among the cards; offload_optimizer with \"device\": \"cpu\" moves AdamW's state to the RAM; a smaller reduce_bucket_size and allgather_bucket_size shrink its buffers.",
+ "DeepSpeed：提高 ZeRO 阶段（2，再到 3）可把梯度、再把权重分摊到各张显卡；offload_optimizer 设 \"device\": \"cpu\" 可把 AdamW 状态移到内存；调小 reduce_bucket_size 和 allgather_bucket_size 可缩小它的缓冲区。",
+ "DeepSpeed：ZeRO のステージを上げると（2、次に 3）、勾配、次いで重みが各 GPU に分割されます。offload_optimizer で \"device\": \"cpu\" とすると AdamW の状態が RAM に移ります。reduce_bucket_size と allgather_bucket_size を小さくするとバッファが縮みます。",
+ "DeepSpeed: Die nächste ZeRO-Stufe (2, dann 3) verteilt Gradienten, dann auch Gewichte auf die Karten; offload_optimizer mit \"device\": \"cpu\" verschiebt den AdamW-Zustand in den Arbeitsspeicher; kleinere reduce_bucket_size und allgather_bucket_size verkleinern die Puffer."}},
 {doctor::diagnosis::NoteId::kAdviceNccl, {
  "With several processes leave 1 to 3 GiB of each card for NCCL's buffers.",
  "多进程训练时，请在每张显卡上为 NCCL 缓冲区留出 1 至 3 GiB。",
  "複数プロセスで学習する場合は、NCCL のバッファ用に各 GPU で 1～3 GiB を空けておきます。",
  "Bei mehreren Prozessen auf jeder Karte 1 bis 3 GiB für die Puffer von NCCL frei lassen."}},
 {doctor::diagnosis::NoteId::kAdviceMonitor, {
- "To watch it: nvidia-smi -l 1 for the card and who is on it, torch.cuda.max_memory_allocated() for the peak of the tensors, python -c \"import torch; print(torch.__version__)\" for the version.",
- "监控方法：nvidia-smi -l 1 查看显卡及占用进程，torch.cuda.max_memory_allocated() 查看张量峰值，python -c \"import torch; print(torch.__version__)\" 查看版本。",
- "監視するには：GPU と使用中のプロセスは nvidia-smi -l 1、テンソルのピークは torch.cuda.max_memory_allocated()、バージョンは python -c \"import torch; print(torch.__version__)\" で確認できます。",
- "Beobachten: nvidia-smi -l 1 zeigt die Karte und wer darauf läuft, torch.cuda.max_memory_allocated() den Höchststand der Tensoren, python -c \"import torch; print(torch.__version__)\" die Version."}},
+ "To watch it: `nvidia-smi -l 1` or `snug watch` for the card and who is on it, torch.cuda.max_memory_allocated() for the peak of the tensors, python -c \"import torch; print(torch.__version__)\" for the version.",
+ "监控方法：`nvidia-smi -l 1` 或 `snug watch` 查看显卡及占用进程，torch.cuda.max_memory_allocated() 查看张量峰值，python -c \"import torch; print(torch.__version__)\" 查看版本。",
+ "監視するには：GPU と使用中のプロセスは `nvidia-smi -l 1` か `snug watch`、テンソルのピークは torch.cuda.max_memory_allocated()、バージョンは python -c \"import torch; print(torch.__version__)\" で確認できます。",
+ "Beobachten: `nvidia-smi -l 1` oder `snug watch` zeigt die Karte und wer darauf läuft, torch.cuda.max_memory_allocated() den Höchststand der Tensoren, python -c \"import torch; print(torch.__version__)\" die Version."}},
 {doctor::diagnosis::NoteId::kMythEvaluationKeepsGraph, {
  "\"Evaluation keeps the graph\": no. estimate_loss runs under torch.no_grad(), so nothing is saved for backward. What it costs are logits: those of the last batch still have a name while the next are computed.",
- "“评估会保留计算图”：不对。estimate_loss 在 torch.no_grad() 下运行，不会为反向传播保存任何东西。它的开销是 logits：计算下一批时，上一批的仍被变量引用。",
- "「評価は計算グラフを保持する」：誤りです。estimate_loss は torch.no_grad() の下で動くため、逆伝播用には何も保存されません。かかるのは logits です。次のバッチを計算する間、前のバッチの分がまだ変数に残っています。",
- "„Die Auswertung behält den Graphen“: nein. estimate_loss läuft unter torch.no_grad(), für die Rückwärtsrechnung wird nichts aufgehoben. Was sie kostet, sind Logits: Die des letzten Batches haben noch einen Namen, während die nächsten entstehen."}},
+ "“评估会保留计算图”：不对。estimate_loss 在 torch.no_grad() 下运行，不会为反向传播保存任何东西。它的开销是 logits：计算下一批次时，上一批次的仍被变量引用。",
+ "「評価は計算グラフを保持する」：誤りです。estimate_loss は torch.no_grad() の下で動くため、逆伝播用には何も保存されません。メモリを使うのは logits です。次のバッチを計算する間も、前のバッチの logits が変数に残っています。",
+ "„Die Auswertung behält den Graphen“: nein. estimate_loss läuft unter torch.no_grad(), für den Backward-Pass wird nichts aufgehoben. Speicher kosten die Logits: Die des letzten Batches hält eine Variable noch fest, während die nächsten entstehen."}},
 {doctor::diagnosis::NoteId::kMythKvCache, {
  "\"A KV cache fills the card\": no. Training has none; keys and values are ordinary activations that backward frees.",
  "“KV 缓存占满了显存”：不对。训练时没有 KV 缓存；键和值只是普通的激活值，反向传播后即释放。",
  "「KV キャッシュが GPU を埋める」：誤りです。学習に KV キャッシュはありません。キーとバリューは通常のアクティベーションで、逆伝播の後に解放されます。",
- "„Ein KV-Cache füllt die Karte“: nein. Beim Training gibt es keinen; Keys und Values sind gewöhnliche Aktivierungen, die die Rückwärtsrechnung freigibt."}},
+ "„Ein KV-Cache füllt die Karte“: nein. Beim Training gibt es keinen; Keys und Values sind gewöhnliche Aktivierungen, die der Backward-Pass wieder freigibt."}},
 {doctor::diagnosis::NoteId::kMythEvalIters, {
  "\"Fewer eval_iters save memory\": no. The batches run one after the other in the same memory; only time is saved.",
  "“减少 eval_iters 能省显存”：不对。各批次依次使用同一块显存；省下的只有时间。",
@@ -303,24 +338,24 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "„Weniger eval_iters sparen Speicher“: nein. Die Batches laufen nacheinander im selben Speicher; gespart wird nur Zeit."}},
 {doctor::diagnosis::NoteId::kMythAccumulationSaves, {
  "\"More accumulation saves memory\": not by itself. From 1 to 2 steps it adds the gradients, 4 bytes per parameter; what saves is the smaller batch_size that it allows.",
- "“增加梯度累积能省显存”：累积本身不省。从 1 步到 2 步反而多出梯度，每个参数 4 字节；真正省显存的是它所允许的更小的 batch_size。",
- "「勾配累積を増やせばメモリが減る」：累積そのものでは減りません。1 から 2 にすると勾配の分だけ、パラメータあたり 4 バイト増えます。減るのは、それによって batch_size を小さくできるからです。",
+ "“增加梯度累积能省显存”：累积本身不省。从 1 步增加到 2 步反而要多保留一份梯度，每个参数 4 字节；真正省显存的是它所允许的更小的 batch_size。",
+ "「勾配累積を増やせばメモリが減る」：累積だけでは減りません。1 から 2 にすると、勾配の分としてパラメータあたり 4 バイト増えます。減るのは、その分 batch_size を小さくできるからです。",
  "„Mehr Akkumulation spart Speicher“: nicht von selbst. Von 1 auf 2 Schritte kommen die Gradienten hinzu, 4 Byte je Parameter; sparen kann nur die kleinere batch_size, die dadurch möglich wird."}},
 {doctor::diagnosis::NoteId::kMythHalvingHalves, {
  "\"Half the batch, half the memory\": no. It goes from {0} to {1}: activations and logits halve; weights, gradients and optimizer state stay.",
- "“批次减半，显存减半”：不对。会从 {0} 降到 {1}：激活值和 logits 减半，而权重、梯度和优化器状态不变。",
+ "“批次大小减半，显存就减半”：不对。会从 {0} 降到 {1}：激活值和 logits 减半，而权重、梯度和优化器状态不变。",
  "「バッチを半分にすればメモリも半分」：誤りです。{0} から {1} になります。アクティベーションと logits は半分になりますが、重み・勾配・オプティマイザ状態は変わりません。",
  "„Halber Batch, halber Speicher“: nein. Aus {0} werden {1}: Aktivierungen und Logits halbieren sich; Gewichte, Gradienten und Optimizer-Zustand bleiben."}},
 {doctor::diagnosis::NoteId::kMythCompileOffSaves, {
  "\"compile=False saves memory\": no. Without torch.compile the step needs {0}, with it {1}: fused kernels keep fewer tensors of the loss.",
  "“compile=False 能省显存”：不对。不用 torch.compile 时一步需要 {0}，使用时为 {1}：融合后的内核保留的损失张量更少。",
  "「compile=False でメモリが減る」：誤りです。1 ステップに必要なのは、torch.compile なしで {0}、ありで {1} です。融合されたカーネルのほうが、保持する損失のテンソルが少なくなります。",
- "„compile=False spart Speicher“: nein. Ohne torch.compile braucht der Schritt {0}, damit {1}: Verschmolzene Kernel behalten weniger Tensoren des Loss."}},
+ "„compile=False spart Speicher“: nein. Ohne torch.compile braucht der Schritt {0}, damit {1}: Fusionierte Kernel behalten weniger Tensoren des Loss."}},
 {doctor::diagnosis::NoteId::kMythCheckpointHalves, {
  "\"Checkpointing halves the memory\": that depends. The peak goes from {0} to {1}: the loss's tensors, as wide as the vocabulary, are not part of the blocks.",
  "“梯度检查点能让显存减半”：视情况而定。峰值从 {0} 变为 {1}：与词表同宽的损失张量不在各层之内，不受影响。",
  "「勾配チェックポイントでメモリが半分になる」：場合によります。ピークは {0} から {1} になります。語彙の幅を持つ損失のテンソルはブロックに含まれないため、減りません。",
- "„Checkpointing halbiert den Speicher“: kommt darauf an. Die Spitze geht von {0} auf {1}: Die vokabularbreiten Tensoren des Loss gehören nicht zu den Blöcken."}},
+ "„Checkpointing halbiert den Speicher“: kommt darauf an. Der Höchststand sinkt von {0} auf {1}: Die Loss-Tensoren, so breit wie das Vokabular, gehören nicht zu den Blöcken."}},
 }};
 // clang-format on
 static_assert(in_order(kNotes), "a note of notes.h has no message");

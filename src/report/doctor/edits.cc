@@ -19,6 +19,15 @@ std::vector<std::string> eval_batch_lines(std::int64_t rows) {
           "+             X, Y = get_batch(split, eval_batch_size)"};
 }
 
+std::vector<std::string> eval_context_lines(std::int64_t tokens) {
+  return {"train.py",
+          fmt::format("+ eval_block_size = {}", tokens),
+          "  estimate_loss:",
+          "              X, Y = get_batch(split)",
+          "+             X = X[:, :eval_block_size].contiguous()",
+          "+             Y = Y[:, :eval_block_size].contiguous()"};
+}
+
 std::vector<std::string> checkpoint_lines(std::int64_t blocks, std::int64_t layers) {
   std::vector<std::string> lines = {"model.py", "+ from torch.utils.checkpoint import checkpoint",
                                     "  GPT.forward:"};
@@ -65,6 +74,9 @@ std::vector<std::string> fix_code(const DoctorReport& report, const fit::Fix& fi
     case fit::FixKind::kEvalBatch:
       if (!fix.needs_edit) return {};
       return eval_batch_lines(fix.config.eval_batch_size);
+    case fit::FixKind::kEvalContext:
+      if (!fix.needs_edit) return {};
+      return eval_context_lines(fix.config.eval_block_size);
     case fit::FixKind::kCheckpoint:
     case fit::FixKind::kSplit:
       if (!fix.needs_edit) return {};

@@ -14,14 +14,17 @@ namespace {
 
 constexpr std::size_t kFixesShown = 14;
 
-std::vector<std::string> name_arguments(const fit::Fix& fix) {
+std::vector<std::string> name_arguments(Language language, const fit::Fix& fix) {
   const config::Config& c = fix.config;
   const auto text = [](std::int64_t number) { return std::to_string(number); };
+  const std::string size = millions_in(language, fix.reported_parameters);
   switch (fix.kind) {
     case fit::FixKind::kSplit:
       return {text(c.batch_size), text(c.gradient_accumulation_steps)};
     case fit::FixKind::kEvalBatch:
       return {text(fix.config.eval_batch_size)};
+    case fit::FixKind::kEvalContext:
+      return {text(fix.config.eval_block_size)};
     case fit::FixKind::kCheckpoint:
       return {text(fix.config.checkpoint_blocks), text(fix.config.n_layer)};
     case fit::FixKind::kDtype16:
@@ -31,11 +34,11 @@ std::vector<std::string> name_arguments(const fit::Fix& fix) {
     case fit::FixKind::kShorterContext:
       return {text(c.block_size)};
     case fit::FixKind::kFewerLayers:
-      return {text(c.n_layer), millions(fix.reported_parameters)};
+      return {text(c.n_layer), size};
     case fit::FixKind::kNarrower:
-      return {text(c.n_embd), text(c.n_head), millions(fix.reported_parameters)};
+      return {text(c.n_embd), text(c.n_head), size};
     case fit::FixKind::kSmallerPretrained:
-      return {c.init_from, millions(fix.reported_parameters)};
+      return {c.init_from, size};
     default:
       return {};
   }
@@ -54,12 +57,14 @@ std::string count_text(double count) {
   return fmt::format("{:.{}f}M", count / 1e6, count < 9.95e6 ? 1 : 0);
 }
 
-std::string batch_text(std::int64_t batch) {
-  return batch < 1000000 ? std::to_string(batch) : count_text(static_cast<double>(batch));
+std::string batch_text(Language language, std::int64_t batch) {
+  return batch < 1000000 ? std::to_string(batch)
+                         : number_in(language, count_text(static_cast<double>(batch)));
 }
 
-std::string time_text(double ratio) {
-  return ratio >= 3 ? fmt::format("×{}", count_text(ratio)) : change_text(ratio);
+std::string time_text(Language language, double ratio) {
+  return ratio >= 3 ? fmt::format("×{}", number_in(language, count_text(ratio)))
+                    : change_text(ratio);
 }
 
 // "5.21–6.02" in one unit for the whole column, in at most eleven characters: "215–1063".
@@ -113,12 +118,24 @@ DoctorTable fix_table_of(const DoctorReport& report) {
                    {text_in(language, TextId::kHeadEffect), 12, false},
                    {text_in(language, TextId::kHeadHow), 7, false}};
   for (const fit::Fix& fix : fixes) {
-    table.rows.push_back({mark_of(report, fix),
-                          {fix_name(report, fix), vram_text(report, fix, unit),
-                           batch_text(fix.effective_batch), time_text(fix.time_ratio),
-                           text_in(language, fix_effect(fix)), text_in(language, fix_how(fix))}});
+    table.rows.push_back(
+        {mark_of(report, fix),
+         {fix_name(report, fix), vram_text(report, fix, unit),
+          batch_text(language, fix.effective_batch), time_text(language, fix.time_ratio),
+          text_in(language, fix_effect(fix)), text_in(language, fix_how(fix))}});
   }
   return table;
+}
+
+// Against what the marks are counted, where a log has told it.
+std::string limit_line(const DoctorReport& report) {
+  const Language language = report.language;
+  const std::string given = bytes_in(language, report.given_bytes());
+  if (report.card == nullptr) return text_in(language, TextId::kAgainstLog, {given});
+  const std::int64_t assumed =
+      fit::process_bytes(*report.card) - fit::cuda_context(*report.card).high_bytes;
+  if (report.given_bytes() <= assumed) return text_in(language, TextId::kAgainstLog, {given});
+  return text_in(language, TextId::kAgainstLogHeadless, {given, bytes_in(language, assumed)});
 }
 
 std::vector<std::string> key_lines(const fit::Fix& fix) {
@@ -156,7 +173,7 @@ std::string proof_text(const DoctorReport& report) {
   const std::string line =
       text_in(language, TextId::kProofLine,
               {text_in(language, texts_of(proof.phase)), bytes_in(language, proof.spare_bytes),
-               bytes_in(language, report.given_bytes()), fmt::format("{:.0f}%", percent)});
+               bytes_in(language, report.given_bytes()), percent_in(language, percent)});
   if (proof.survives_resume) return line;
   return sentences(language, line, text_in(language, TextId::kProofResume));
 }
@@ -211,15 +228,16 @@ std::vector<fit::Fix> fixes_to_explain(const DoctorReport& report) {
 
 std::string fix_name(const DoctorReport& report, const fit::Fix& fix) {
   return text_in(report.language, name_texts(fix.kind),
-                 std::span<const std::string>(name_arguments(fix)));
+                 std::span<const std::string>(name_arguments(report.language, fix)));
 }
 
 TextId fix_effect(const fit::Fix& fix) {
   if (fix.kind == fit::FixKind::kEightBitAdam) return TextId::kEffectEightBit;
   switch (fix.effect) {
     case fit::Effect::kSame:
-    case fit::Effect::kEvaluation:
       return TextId::kEffectSame;
+    case fit::Effect::kEvaluation:
+      return TextId::kEffectEvaluation;
     case fit::Effect::kReordered:
     case fit::Effect::kRounding:
       return TextId::kEffectRounding;
@@ -249,6 +267,8 @@ void add_fixes(const DoctorReport& report, DoctorContent& content) {
       const TextId word = fixes.fits_as_is ? TextId::kFitsAsItIs : TextId::kNoneFits;
       table.lines.push_back(text_in(language, word));
     }
+    if (report.diagnosis && report.diagnosis->free_bytes && report.card_bytes > 0)
+      table.lines.push_back(limit_line(report));
     content.blocks.push_back(std::move(table));
     add_configs(report, content);
   }

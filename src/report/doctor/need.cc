@@ -154,6 +154,12 @@ DoctorBars held_by_model(const DoctorReport& report) {
   if (is_before_training(report)) return held_before_training(report);
   const Language language = report.language;
   const doctor::torch::TorchMemory& m = *report.memory;
+  // With one micro-step the peak may come before there are gradients.
+  const std::int64_t without_gradients = m.params_bytes + m.optimizer_bytes + m.bucket_bytes +
+                                         (m.run.resumed ? m.params_bytes : 0) +
+                                         m.half_copies_bytes + m.saved_bytes;
+  const bool has_gradients =
+      without_gradients + m.gradient_bytes <= m.worst().allocated_bytes + kMiB;
   DoctorBars bars;
   bars.language = language;
   bars.title = text_in(language, report.diagnosis ? TextId::kHeldByModel : TextId::kNeedsTitle);
@@ -162,7 +168,7 @@ DoctorBars held_by_model(const DoctorReport& report) {
     std::int64_t bytes;
     Band band;
   } parts[] = {{TextId::kPartWeights, m.params_bytes, Band::kWeights},
-               {TextId::kPartGradients, m.gradient_bytes, Band::kGradients},
+               {TextId::kPartGradients, has_gradients ? m.gradient_bytes : 0, Band::kGradients},
                {TextId::kPartOptimizer, m.optimizer_bytes, Band::kOptimizer},
                {TextId::kPartBuckets, m.bucket_bytes, Band::kGradients},
                {TextId::kPartResume, m.run.resumed ? m.params_bytes : 0, Band::kWeights},

@@ -133,8 +133,9 @@ TEST_F(DoctorReportTest, WithoutAConfigTheReadingsAreListedInTheLanguage) {
       doctor::diagnosis::CommonTensor::kLogits, {{64, 512}}, "GPT-2"};
   const std::string text = doctor_text(r);
   EXPECT_NE(text.find("logits 的梯度, (32, 1024, 50304)"), std::string::npos) << text;
-  EXPECT_NE(text.find("批次 32 × 1024 个 token × 词表 50304、批次 64 × 512 个 token、GPT-2"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("批次大小 32 × 1024 个 token × 词表 50304、批次大小 64 × 512 个 token、GPT-2"),
+      std::string::npos)
       << text;
 }
 
