@@ -22,7 +22,7 @@ SnapshotCase examined(const std::string& pickle, std::vector<std::string> config
 
 const torch::TorchRun kRun = torch::sized_torch_run(2, 4, 256, 128, 50304, 4);
 
-TEST(SnapshotExamination, TheModelIsToldTensorByTensor) {
+TEST(SnapshotCase, TheModelIsToldTensorByTensor) {
   TapeSnapshot maker(kRun);
   const SnapshotCase found = examined(maker.make(maker.end_of(TorchPhase::kForward)).pickle);
   ASSERT_TRUE(found.comparison);
@@ -36,7 +36,7 @@ TEST(SnapshotExamination, TheModelIsToldTensorByTensor) {
   EXPECT_FALSE(found.has_config);
 }
 
-TEST(SnapshotExamination, AConfigOfAnotherRunIsNoticed) {
+TEST(SnapshotCase, AConfigOfAnotherRunIsNoticed) {
   TapeSnapshot maker(kRun);
   const SnapshotCase found = examined(maker.make(maker.end_of(TorchPhase::kForward)).pickle,
                                       {"--n_layer=2", "--n_head=4", "--n_embd=512",
@@ -49,7 +49,7 @@ TEST(SnapshotExamination, AConfigOfAnotherRunIsNoticed) {
   EXPECT_EQ(found.comparison->others[1].here, 4);
 }
 
-TEST(SnapshotExamination, TheMomentOfTheFailure) {
+TEST(SnapshotCase, TheMomentOfTheFailure) {
   TapeSnapshot maker(kRun);
   TestOptions options;
   options.oom_bytes = 4ll * 4 * 128 * 50304;
@@ -67,7 +67,7 @@ TEST(SnapshotExamination, TheMomentOfTheFailure) {
   EXPECT_GT(found.doctor->card_bytes, found.failure->reserved_bytes);
 }
 
-TEST(SnapshotExamination, EnoughButInPiecesIsFragmentation) {
+TEST(SnapshotCase, EnoughButInPiecesIsFragmentation) {
   TapeSnapshot maker(kRun);
   TestOptions options;
   options.oom_bytes = 4 << 20;
@@ -78,7 +78,7 @@ TEST(SnapshotExamination, EnoughButInPiecesIsFragmentation) {
   EXPECT_EQ(found.failure->cause, FailureCause::kFragmentation);
 }
 
-TEST(SnapshotExamination, TheTimelineHasThePeakAndAddsUp) {
+TEST(SnapshotCase, TheTimelineHasThePeakAndAddsUp) {
   TapeSnapshot maker(kRun);
   const std::size_t end = maker.end_of(TorchPhase::kOptimizer, 1);
   for (const std::size_t first : {std::size_t{0}, end / 3}) {
