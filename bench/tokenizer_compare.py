@@ -4,8 +4,8 @@
     cmake --build build/release --target tokenizer_bench
     VENV/bin/python bench/tokenizer_compare.py build/release/tokenizer_bench TEXT.txt [--rounds 5]
 
-No network: both are made from the repository's merges.txt. Ids are compared for every code point in
-several surroundings, for random texts and for TEXT. Speed is of one thread on TEXT, in CPU time and
+No network: both are made from the repository's merges.txt. Ids are compared for every code point alone
+and in several surroundings, for random texts and for TEXT. Speed is of one thread on TEXT, in CPU time and
 in turns, so that a noisy neighbour hits all three; a round's ratio is taken within the round.
 """
 
@@ -77,6 +77,25 @@ def all_characters() -> list[str]:
             for i in range(0, len(characters), 16)]
 
 
+def lone_characters() -> list[str]:
+    """Every code point as a text of its own."""
+    return [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+
+
+def wild_texts(count: int) -> list[str]:
+    """Characters of all of Unicode beside those that the pattern names."""
+    draw = random.Random(2)
+    known = " \n\t'sdmtlver1a.\u00a0\u3000é你"
+
+    def character() -> str:
+        if draw.random() < 0.6:
+            return draw.choice(known)
+        code = draw.randrange(0x110000 - 0x800)
+        return chr(code if code < 0xD800 else code + 0x800)
+
+    return ["".join(character() for _ in range(draw.randrange(1, 24))) for _ in range(count)]
+
+
 def random_texts(count: int) -> list[str]:
     draw = random.Random(1)
     pools = [
@@ -108,7 +127,8 @@ def compare(name: str, program: str, texts: list[str], reference) -> int:
 
 def compare_all(program: str, text: str, openai, hugging_face) -> int:
     characters, mixed, differing = all_characters(), random_texts(20_000), 0
-    for name, texts in (("every character", characters), ("random", mixed), ("the text", [text])):
+    for name, texts in (("every character", characters), ("each alone", lone_characters()),
+                        ("random", mixed), ("wild", wild_texts(200_000)), ("the text", [text])):
         differing += compare(f"tiktoken, {name}", program, texts, openai.encode_ordinary)
     for name, texts in (("random", mixed), ("the text", [text])):
         compare(f"tokenizers, {name}", program, texts, lambda one: hugging_face.encode(one).ids)
