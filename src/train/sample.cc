@@ -66,6 +66,11 @@ std::vector<std::int32_t> encode_prompt(const tokenizer::Tokenizer& tokenizer,
   return tokens;
 }
 
+// The data set that it was trained on has its characters, where it has none itself.
+void take_dataset(const std::string& saved, config::LoadedConfig& config) {
+  if (!config.is_set("dataset")) config.values.dataset = config::config_from_json(saved).dataset;
+}
+
 // The model to sample from: init_from's, or out_dir's newest checkpoint, or a ckpt.pt in it.
 class SampledModel {
  public:
@@ -76,6 +81,7 @@ class SampledModel {
     if (starts_from_model(settings)) {
       foreign_ = take_starting_model(config);
       tokenizer_ = foreign_->state.records.tokenizer;
+      take_dataset(foreign_->state.config_json, config);
       return;
     }
     std::string saved;
@@ -92,7 +98,7 @@ class SampledModel {
                       "train first, or name the run's folder with --out_dir",
                       settings.out_dir));
     }
-    if (!config.is_set("dataset")) settings.dataset = config::config_from_json(saved).dataset;
+    take_dataset(saved, config);
     take_model_keys(saved, config);
   }
 

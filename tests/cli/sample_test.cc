@@ -61,6 +61,14 @@ TEST_F(CliSampleTest, ATinyTopPIsGreedy) {
   expect_error(sample({"--top_p=0"}), 2, {"top_p", "above 0 to 1"});
 }
 
+// nanoGPT's file has no characters, but names the data set that has them.
+TEST_F(CliSampleTest, ACkptPtFindsTheCharactersOfItsDataSet) {
+  ASSERT_EQ(run({"convert", "out", "nano/ckpt.pt"}).exit_code, 0);
+  for (const char* model : {"--out_dir=nano", "--init_from=./nano", "--init_from=./nano/ckpt.pt"}) {
+    EXPECT_EQ(sample({model}).out, sample({}).out) << model;
+  }
+}
+
 TEST_F(CliSampleTest, TellsItsSpeed) { expect_holds(sample({}).err, {"40 tokens, ", "tokens/s"}); }
 
 TEST_F(CliSampleTest, TopKOfOneIgnoresTheSeed) {
