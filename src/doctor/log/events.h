@@ -35,6 +35,9 @@ class EventCollector {
 
   EventStore& store() noexcept { return store_; }
 
+  // The end of the last line that was not blank.
+  std::string_view last_text() const noexcept { return last_text_; }
+
  private:
   struct Window {
     LogEventKind kind = LogEventKind::kOtherError;

@@ -163,6 +163,20 @@ TEST(LogFacts, HintsAboutTf32AreHarmless) {
   }
 }
 
+// The advice of PyTorch's own message is no setting of the run, wherever it is wrapped.
+TEST(LogFacts, AdviceOfTheMessageIsNoSetting) {
+  for (const char* text :
+       {"memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to\n",
+        "memory is large try setting\n    PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to\n",
+        "memory is large try sett\ning PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to\n"}) {
+    EXPECT_TRUE(read_text(text).facts.settings.empty()) << text;
+  }
+  EXPECT_EQ(read_text("I try:\nPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py\n")
+                .facts.settings.at(0)
+                .value,
+            "expandable_segments:True");
+}
+
 TEST(LogFacts, Wsl) {
   EXPECT_TRUE(
       read_text("Linux D1 5.15.153.1-microsoft-standard-WSL2 #1 SMP x86_64\n").facts.is_wsl);

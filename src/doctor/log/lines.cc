@@ -50,6 +50,27 @@ void drop_escapes_and_nuls(std::string_view raw, std::string& out) {
   }
 }
 
+// A whole traceback in one line, as JSON writes it: with \\n for its line ends.
+bool has_escaped_lines(std::string_view raw) {
+  return raw.find(R"(\n  File )") != std::string_view::npos;
+}
+
+// The same with the line ends of a redrawn line.
+std::string with_line_ends(std::string_view raw) {
+  std::string lines;
+  for (std::size_t at = 0; at < raw.size(); ++at) {
+    const bool is_escape = raw[at] == '\\' && at + 1 < raw.size();
+    if (is_escape && raw[at + 1] == 'n') {
+      lines += '\r';
+      ++at;
+    } else {
+      if (is_escape && (raw[at + 1] == '"' || raw[at + 1] == '\\')) ++at;
+      lines += raw[at];
+    }
+  }
+  return lines;
+}
+
 // UTF-8's and UTF-16's byte order marks.
 std::string_view without_byte_order_mark(std::string_view text) {
   for (const std::string_view mark : {"\xEF\xBB\xBF", "\xFF\xFE", "\xFE\xFF"}) {
@@ -78,6 +99,7 @@ bool LineSource::refill() {
     byte_count_ += got;
   }
   const std::string_view held(buffer_.get(), end_);
+  has_backslash_ = contains(held, '\\');
   has_markup_ = contains(held, '&') || contains(held, '<');
   has_controls_ = contains(held, '\r') || contains(held, kEscape) || contains(held, '\0');
   return got > 0;
@@ -129,7 +151,9 @@ bool LineSource::next(RawLine& line) {
   if (!take_raw(raw)) return false;
   if (line_count_ == 1) raw = without_byte_order_mark(raw);
   if (has_markup_ && has_markup(raw)) raw = plain_ = without_markup(raw);
-  if (has_controls_) raw = without_controls(raw);
+  const bool is_escaped = has_backslash_ && has_escaped_lines(raw);
+  if (is_escaped) raw = split_ = with_line_ends(raw);
+  if (has_controls_ || is_escaped) raw = without_controls(raw);
   line = {raw, line_count_, piece_continues_};
   return true;
 }

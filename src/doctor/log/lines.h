@@ -44,7 +44,8 @@ class LineSource {
   bool piece_continues_ = false;  // the piece in hand continues a line
   bool has_controls_ = false;     // the bytes in the buffer hold NUL, ESC or CR
   bool has_markup_ = false;       // or characters that markup is made of
-  std::string scratch_, plain_;
+  bool has_backslash_ = false;    // or what escapes are made of
+  std::string scratch_, plain_, split_;
   std::string_view redraws_;  // of the line in hand, still to be returned
   std::int64_t byte_count_ = 0, line_count_ = 0;
 };

@@ -181,7 +181,7 @@ void Reader::read_evidence(const Hit& hit, const LogLine& line) {
       if (!std::exchange(is_command_read_, true)) settings_.read_command(line);
       break;
     case PhraseRole::kAllocConf:
-      settings_.read_alloc_conf(line, hit.end);
+      settings_.read_alloc_conf(line, hit.end, events_.last_text());
       break;
     case PhraseRole::kTorch:
       read_torch_version(line.text, hit.end, summary_.facts);

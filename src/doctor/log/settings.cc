@@ -6,6 +6,7 @@
 
 #include "config/diagnostic.h"
 #include "doctor/log/amount.h"
+#include "doctor/log/fold.h"
 #include "doctor/log/text.h"
 
 namespace snug::doctor::log {
@@ -213,11 +214,16 @@ void SettingsReader::read_command(const LogLine& line) {
   }
 }
 
-void SettingsReader::read_alloc_conf(const LogLine& line, std::size_t end) {
+void SettingsReader::read_alloc_conf(const LogLine& line, std::size_t end,
+                                     std::string_view before) {
   const std::string_view text = line.text;
   if (text.substr(0, end).find("try setting") != std::string_view::npos) return;
   std::size_t begin = std::min(end, text.size());
   while (begin > 0 && is_word(text[begin - 1])) --begin;
+  // "... try setting" may be wrapped anywhere.
+  std::string wrapped = fold_text(before);
+  append_folded(wrapped, text.substr(0, begin));
+  if (wrapped.ends_with("trysetting")) return;
   const std::string_view key = text.substr(begin, end - begin);
   std::string_view rest = text.substr(std::min(end, text.size()));
   rest.remove_prefix(std::min(rest.find_first_not_of(" \"']"), rest.size()));

@@ -26,8 +26,9 @@ class SettingsReader {
   // A line with "train.py" or "torchrun" in it.
   void read_command(const LogLine& line);
 
-  // PYTORCH_CUDA_ALLOC_CONF (the name ends at `end`) set to something.
-  void read_alloc_conf(const LogLine& line, std::size_t end);
+  // PYTORCH_CUDA_ALLOC_CONF (the name ends at `end`) set to something. `before` is the end of the
+  // line before, where the advice of PyTorch's own message may have begun.
+  void read_alloc_conf(const LogLine& line, std::size_t end, std::string_view before);
 
   // Whether the line read last is part of an echoed config file.
   bool is_in_echo() const noexcept { return echo_lines_ > 0; }

@@ -40,6 +40,17 @@ TEST(LogTraceback, WindowsPaths) {
             "D:/x/model.py:187 forward | loss = F.cross_entropy(logits, targets)\n");
 }
 
+// As JSON writes a text.
+TEST(LogTraceback, LineEndsThatAreEscaped) {
+  EXPECT_EQ(
+      frames_in("{\"message\": \"Traceback (most recent call last):\\n  File "
+                "\\\"/u/train.py\\\", line 300, in <module>\\n    logits, loss = model(X, Y)\\n"
+                "  File \\\"C:\\\\nano\\\\model.py\\\", line 187, in forward\\n    x = f(y)\\n"
+                "RuntimeError: CUDA error: out of memory\\n\"}\n"),
+      "/u/train.py:300 <module> | logits, loss = model(X, Y)\n"
+      "C:/nano/model.py:187 forward | x = f(y)\n");
+}
+
 TEST(LogTraceback, SourceOnTheSameLine) {
   EXPECT_EQ(frames_in("  File \"a.py\", line 612, in run_iteration    output = self.network(data)\n"
                       "  File \"b.py\", line 7, in forward\n"
