@@ -153,6 +153,16 @@ std::string block_html(const DoctorCode& block) {
 
 }  // namespace
 
+std::string with_kept_units(std::string text) {
+  for (const std::string_view unit : {" KiB", " MiB", " GiB", " TiB"}) {
+    for (std::size_t at = text.find(unit); at != std::string::npos; at = text.find(unit, at + 1)) {
+      const bool follows_number = at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9';
+      if (follows_number) text.replace(at, 1, "\u00A0");
+    }
+  }
+  return text;
+}
+
 std::string sections_html(const std::vector<DoctorBlock>& blocks) {
   std::string html;
   for (const DoctorBlock& block : blocks) {
@@ -172,7 +182,7 @@ std::string doctor_page(const DoctorReport& report) {
   const PageValue values[] = {
       page_text("language", html_lang_of(report.language)),
       page_text("program", clean(text_in(report.language, TextId::kPageTitle))),
-      page_text("headline", clean(content.headline)),
+      page_text("headline", with_kept_units(clean(content.headline))),
       page_text("tone", kToneNames[static_cast<std::size_t>(content.tone)]),
       page_markup("shared_style", std::string(shared_page_style())),
       page_markup("style", kStyle),

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "report/doctor/for_test.h"
+#include "report/doctor/rendering.h"
 #include "report/doctor/report.h"
 
 namespace snug::report {
@@ -63,6 +64,12 @@ TEST_F(DoctorPageTest, OpensAndClosesTheSameElements) {
     };
     EXPECT_EQ(count(std::string("<") + name), count(std::string("</") + name)) << name;
   }
+}
+
+// A heading on a phone does not part 6.14 from its GiB.
+TEST(DoctorPage, HeadingsKeepUnitsWithTheirNumbers) {
+  EXPECT_EQ(with_kept_units("asked for 6.14 GiB where 20.00 MiB was free: a GiB"),
+            "asked for 6.14\u00A0GiB where 20.00\u00A0MiB was free: a GiB");
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ std::string snapshot_page(const SnapshotReport& report) {
   const PageValue values[] = {
       page_text("language", html_lang_of(report.language)),
       page_text("program", clean(text_in(report.language, SnapshotTextId::kPageTitle))),
-      page_text("headline", clean(content.headline)),
+      page_text("headline", with_kept_units(clean(content.headline))),
       page_text("tone", name_of(content.tone)),
       page_markup("shared_style", std::string(shared_page_style())),
       page_markup("doctor_style", kDoctorStyle),

@@ -6,7 +6,9 @@
   if (!host || data.points.length === 0) return;
   const { roles, points, words } = data;
   const readout = document.getElementById("readout");
-  const width = 900, height = 340, left = 64, right = 14, top = 22, bottom = 30;
+  // As wide as the page shows it, so that its words keep their size on a phone.
+  const width = Math.min(900, Math.max(300, host.clientWidth || 900)), height = width < 600 ? 260 : 340;
+  const left = 64, right = 14, top = 22, bottom = 30;
   const SVG = "http://www.w3.org/2000/svg";
 
   const totals = points.map((point) => point[1].reduce((sum, bytes) => sum + bytes, 0));
