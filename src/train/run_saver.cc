@@ -5,10 +5,11 @@
 namespace snug::train {
 
 RunSaver::RunSaver(const StartedRun& run, std::optional<RunMetrics>& metrics,
-                   console::Console& console)
+                   console::Console& console, Patience patience)
     : run_(run),
       metrics_(metrics),
       console_(console),
+      patience_(patience),
       saved_iteration_(run.resume ? run.state.iteration : -1) {}
 
 void RunSaver::save(const checkpoint::TrainingState& state, bool is_best) {
@@ -39,18 +40,18 @@ bool RunSaver::try_save(const checkpoint::TrainingState& state, bool is_best) {
     save(state, is_best);
     return true;
   } catch (const checkpoint::SaveFailed& error) {
-    if (failure_count_ == 0 || last_try_ - last_counted_ >= kRetryInterval) {
+    if (failure_count_ == 0 || last_try_ - last_counted_ >= patience_.interval) {
       last_counted_ = last_try_;
-      if (++failure_count_ >= kMaxFailures) throw;
+      if (++failure_count_ >= patience_.max_failures) throw;
     }
     console_.warn(fmt::format("warning: {}\nthe run goes on and tries again in {} seconds",
-                              error.what(), kRetryInterval.count()));
+                              error.what(), patience_.interval.count()));
     return false;
   }
 }
 
 bool RunSaver::retry_due() const {
-  return failure_count_ > 0 && std::chrono::steady_clock::now() - last_try_ >= kRetryInterval;
+  return failure_count_ > 0 && std::chrono::steady_clock::now() - last_try_ >= patience_.interval;
 }
 
 }  // namespace snug::train

@@ -16,16 +16,20 @@ namespace snug::train {
 
 class RunSaver {
  public:
-  static constexpr std::chrono::seconds kRetryInterval{60};
-  // Failures within one interval count once, so that this is half an hour, however often the run
-  // evaluates.
-  static constexpr int kMaxFailures = 30;
+  struct Patience {
+    std::chrono::seconds interval{60};  // to the next try
+    // Failures within one interval count once, so that this is half an hour, however often the run
+    // evaluates.
+    int max_failures = 30;
+  };
 
-  // Both must outlive it. `metrics` becomes a new file when out_dir was moved away.
-  RunSaver(const StartedRun& run, std::optional<RunMetrics>& metrics, console::Console& console);
+  // `run`, `metrics` and `console` must outlive it. `metrics` becomes a new file when out_dir was
+  // moved away.
+  RunSaver(const StartedRun& run, std::optional<RunMetrics>& metrics, console::Console& console,
+           Patience patience);
 
   // True when the state is saved. False when that failed, which the console tells; after
-  // kMaxFailures it throws SaveFailed.
+  // max_failures it throws SaveFailed.
   bool try_save(const checkpoint::TrainingState& state, bool is_best);
   // Throws SaveFailed at once.
   void save(const checkpoint::TrainingState& state, bool is_best);
@@ -42,6 +46,7 @@ class RunSaver {
   const StartedRun& run_;
   std::optional<RunMetrics>& metrics_;
   console::Console& console_;
+  const Patience patience_;
   std::int64_t saved_iteration_;
   std::string folder_;
   int failure_count_ = 0;

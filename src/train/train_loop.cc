@@ -329,7 +329,7 @@ class TrainLoop {
   console::StopSignal stop_{
       "\nstopping after this micro-step, then saving; again to quit without saving\n"};
   checkpoint::TrainingState state_;
-  RunSaver saver_{run_, metrics_, console_};
+  RunSaver saver_{run_, metrics_, console_, {}};
   const Clock::time_point started_ = Clock::now();
   Clock::time_point last_log_{};
   std::int64_t local_iteration_ = 0;

@@ -217,6 +217,27 @@ TEST_F(CliResumeTest, DataThatFailInMidRunCostNothing) {
   expect_same_run("out", "whole");
 }
 
+// For a while there is no folder to save to: the weights are in memory, and the run is healthy.
+TEST_F(CliResumeTest, ASaveThatFailsDoesNotEndTheRun) {
+  RunningProgram program(command({"--log_interval=10"}), settings());
+  ASSERT_TRUE(program.wait_for_output("step 0:")) << program.out();
+  std::filesystem::rename(path("out"), path("moved"));
+  folder_.write("out", "in the way");
+  ASSERT_TRUE(program.wait_for_output("the run goes on and tries again")) << program.out();
+  std::filesystem::remove(path("out"));
+  ASSERT_TRUE(program.wait_for_output("was moved or removed while the run")) << program.out();
+  program.send(SIGTERM);
+  const ProgramResult stopped = program.wait();
+  EXPECT_EQ(stopped.exit_code, 128 + SIGTERM) << stopped.err;
+  EXPECT_EQ(run({"verify", "out"}).exit_code, 0);
+  const int done = newest_step(path("out/latest"));
+  ASSERT_GT(done, 0) << stopped.out;
+
+  const Words last = {"--out_dir=whole", "--max_iters=" + std::to_string(done - 1)};
+  ASSERT_EQ(run(command(last)).exit_code, 0);
+  EXPECT_EQ(weights_and_optimizer("out"), weights_and_optimizer("whole"));
+}
+
 TEST_F(CliResumeTest, DataThatGrowAreNoConcern) {
   RunningProgram program(command({}), settings());
   ASSERT_TRUE(program.wait_for_output("iter 4:")) << program.out();
