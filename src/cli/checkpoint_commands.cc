@@ -136,13 +136,13 @@ int eval_command(Arguments arguments) {
 
 std::string convert_help() {
   return "snug convert FROM TO [--to=FORMAT] [--dtype=TYPE]\n\n"
-         "Reads a checkpoint of Snug (an out_dir), nanoGPT (ckpt.pt), Hugging Face (a folder, or\n"
-         "the name of a downloaded model) or llm.c (model.bin), and writes another. Nothing is\n"
-         "overwritten.\n\n"
-         "  --to=FORMAT     snug, nanogpt, huggingface, llmc or gguf; else by TO's ending (.pt,\n"
-         "                  .bin, .gguf), and for a folder huggingface from snug, snug from "
-         "others;\n"
-         "                  nanogpt into a folder (FOLDER/) is its ckpt.pt\n"
+         "Reads a checkpoint of Snug (an out_dir), nanoGPT (ckpt.pt), Hugging Face (a\n"
+         "folder, or the name of a downloaded model) or llm.c (model.bin), and writes\n"
+         "another. Nothing is overwritten.\n\n"
+         "  --to=FORMAT     snug, nanogpt, huggingface, llmc or gguf; else by TO's ending\n"
+         "                  (.pt, .bin, .gguf), and for a folder huggingface from snug,\n"
+         "                  snug from others; nanogpt into a folder (FOLDER/) is its\n"
+         "                  ckpt.pt\n"
          "  --dtype=TYPE    float32, bfloat16 (llmc, gguf) or float16 (gguf)\n\n"
          "  snug convert out/ckpt.pt out-snug\n"
          "  snug convert out-snug my-model        # for from_pretrained\n"
@@ -151,10 +151,9 @@ std::string convert_help() {
 
 std::string eval_help() {
   return "snug eval CHECKPOINT --tokens=FILE.json [--json] [--threads=N]\n\n"
-         "Prints the mean loss of given tokens: {\"tokens\": [[...]], \"targets\": [[...]]}. "
-         "Without\n"
-         "targets each token is to be predicted from those before it. CHECKPOINT is whatever\n"
-         "`snug convert` reads.\n\n"
+         "Prints the mean loss of given tokens: {\"tokens\": [[...]], \"targets\": [[...]]}.\n"
+         "Without targets each token is to be predicted from those before it. CHECKPOINT\n"
+         "is whatever `snug convert` reads.\n\n"
          "  --json          one JSON object, with the logits after each row's last token\n";
 }
 

@@ -23,14 +23,14 @@ std::string overview_help() {
     text += fmt::format("  {:<12}{}\n", row.name, row.summary);
   return text +
          "\nFirst steps:\n"
-         "  snug prepare bpe input.txt data/mine         your own text becomes training data\n"
+         "  snug prepare bpe input.txt data/mine         your own text as training data\n"
          "  snug plan  --dataset=mine --n_layer=6 ...    what a run needs, to the byte\n"
          "  snug train --dataset=mine --n_layer=6 ...    train\n"
          "  snug sample --start=\"Once\"                   let it write\n\n"
          "`snug COMMAND --help` shows the settings of a command.\n"
          "Exit codes: 0 done, 2 wrong usage or config, 3 does not fit, 4 bad or missing\n"
-         "            data, 5 device or system failure, 1 a bug of ours, 128 + n stopped by\n"
-         "            signal n (Ctrl-C: 130)\n";
+         "            data, 5 device or system failure, 1 a bug of ours, 128 + n stopped\n"
+         "            by signal n (Ctrl-C: 130)\n";
 }
 
 std::string train_help() {
@@ -39,7 +39,8 @@ std::string train_help() {
          "data under data/<dataset>/. Arguments are read from left to right; the later one\n"
          "wins. "
          "Ctrl-C saves and stops; --init_from=resume goes on, bit for bit.\n\n"
-         "  --progress=HOW  bar (redrawn, on a terminal), plain (a line every ten seconds), none\n"
+         "  --progress=HOW  bar (redrawn, on a terminal), plain (a line every ten\n"
+         "                  seconds), none\n"
          "  --quiet         warnings and errors only\n\n"
          "  snug train config/train_shakespeare_char.py --device=cpu --max_iters=2000\n"
          "  snug train config/train_shakespeare_char.py --init_from=resume\n\n" +
@@ -56,15 +57,15 @@ std::string plan_help() {
          "  --fit           shows the plan with the best fix applied\n"
          "  --safest        shows the plan with the fewest bytes and the same result\n\n"
          "  snug plan config/train_gpt2.py --card=rtx3060\n"
-         "  snug plan config/train_gpt2.py --batch_size=4 --memory_budget=8GiB --headroom=10%\n\n" +
+         "  snug plan config/train_gpt2.py --memory_budget=8GiB --headroom=10%\n\n" +
          config::keys_help(config::Command::kPlan, kColumns);
 }
 
 std::string sample_help() {
   return "snug sample [OUT_DIR] [best | step-NNNNNN] [config.py ...] [--key=value ...]\n\n"
-         "Lets the newest checkpoint of OUT_DIR write, as nanoGPT's sample.py does, or the one\n"
-         "that is named: out best, out/step-000250, out/best/model.safetensors.\n"
-         "The checkpoint has its own tokenizer; the data set need not be there.\n\n"
+         "Lets the newest checkpoint of OUT_DIR write, as nanoGPT's sample.py does, or the\n"
+         "one that is named: out best, out/step-000250, out/best/model.safetensors. The\n"
+         "checkpoint has its own tokenizer; the data set need not be there.\n\n"
          "  snug sample --out_dir=out-shakespeare-char --start=\"ROMEO:\" --num_samples=3\n"
          "  snug sample out-mine best --start=FILE:prompt.txt\n\n" +
          config::keys_help(config::Command::kSample, kColumns);
@@ -73,9 +74,9 @@ std::string sample_help() {
 std::string bench_help() {
   return "snug bench [config.py ...] [--key=value ...] [--json] [--profile=FILE]\n"
          "snug bench --emulated [--json]\n\n"
-         "Trains the config on random tokens for two seconds and shows where the time of an\n"
-         "iteration goes: milliseconds, GFLOP/s and GB/s of every kind of op, and its share of\n"
-         "what products and memory reach on this machine.\n\n"
+         "Trains the config on random tokens for two seconds and shows where the time of\n"
+         "an iteration goes: milliseconds, GFLOP/s and GB/s of every kind of op, and its\n"
+         "share of what products and memory reach on this machine.\n\n"
          "  --json          one JSON object instead of the table\n"
          "  --profile=FILE  also a trace of one iteration, for https://ui.perfetto.dev\n"
          "  --emulated      the kernels for cards instead: traffic, bank conflicts and\n"

@@ -54,9 +54,9 @@ void print_what_is_new() {
 
 std::string selftest_help() {
   return "snug selftest [--device=cuda:N | --device=emulated --card=NAME]\n\n"
-         "The first thing to run on a card: trains a tiny model on it and on the processor,\n"
-         "compares what every op wrote, and prints the largest differences beside the\n"
-         "bounds that they have to keep to. Exit code 0: all within, 5: not.\n";
+         "The first thing to run on a card: trains a tiny model on it and on the\n"
+         "processor, compares what every op wrote, and prints the largest differences\n"
+         "beside the bounds that they have to keep to. Exit code 0: all within, 5: not.\n";
 }
 
 int selftest_command(Arguments arguments) {

@@ -11,8 +11,9 @@ namespace snug::cli {
 
 std::string verify_help() {
   return "snug verify OUT_DIR\n\n"
-         "Reads every byte of the checkpoints in OUT_DIR, or of one checkpoint, and compares\n"
-         "it with what was saved: sizes, checksums, tensors, links. Changes nothing.\n\n"
+         "Reads every byte of the checkpoints in OUT_DIR, or of one checkpoint, and\n"
+         "compares it with what was saved: sizes, checksums, tensors, links. Changes\n"
+         "nothing.\n\n"
          "  snug verify out-shakespeare-char\n"
          "  snug verify out-shakespeare-char/best\n\n"
          "Exit code 0 when all of it is whole, 4 when something is damaged or missing,\n"
