@@ -1,6 +1,7 @@
 // `snug cards`: the cards that a run can be planned for.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
@@ -17,6 +18,14 @@ std::vector<std::string> features_of(const fit::Card& card) {
   if (card.bf16_tflops > 0) features.push_back("bf16");
   if (card.compute_capability >= 80) features.push_back("flash");
   if (card.compute_capability >= 89) features.push_back("fp8");
+  return features;
+}
+
+// As the table has room for: whether there is bfloat16 is in a column of its own.
+std::vector<std::string> short_features_of(const fit::Card& card) {
+  std::vector<std::string> features = features_of(card);
+  std::erase(features, "bf16");
+  std::ranges::replace(features, "tensor-cores", "tensor");
   return features;
 }
 
@@ -55,20 +64,23 @@ int cards_command(Arguments arguments) {
     print_json();
     return 0;
   }
-  fmt::print("{:<19} {:>4} {:>6} {:>6} {:>6} {:>6} {:>5}  features\n", "card", "GiB", "bf16",
-             "fp16", "fp32", "GB/s", "cc");
+  std::string text = fmt::format("{:<19} {:>4} {:>6} {:>6} {:>6} {:>6} {:>5}  features\n", "card",
+                                 "GiB", "bf16", "fp16", "fp32", "GB/s", "cc");
   for (const fit::Card& card : fit::all_cards()) {
-    fmt::print("{:<19} {:>4.0f} {:>6} {:>6.1f} {:>6.1f} {:>6.0f} {:>5.1f}  {}\n", card.key,
-               static_cast<double>(card.memory_mib) / 1024,
-               card.bf16_tflops > 0 ? fmt::format("{:.1f}", card.bf16_tflops) : "no",
-               card.fp16_tflops, card.fp32_tflops, card.bandwidth_gbs,
-               card.compute_capability / 10.0, fmt::join(features_of(card), " "));
+    text += fmt::format("{:<19} {:>4.0f} {:>6} {:>6.1f} {:>6.1f} {:>6.0f} {:>5.1f}", card.key,
+                        static_cast<double>(card.memory_mib) / 1024,
+                        card.bf16_tflops > 0 ? fmt::format("{:.1f}", card.bf16_tflops) : "no",
+                        card.fp16_tflops, card.fp32_tflops, card.bandwidth_gbs,
+                        card.compute_capability / 10.0);
+    const std::vector<std::string> features = short_features_of(card);
+    text += features.empty() ? "\n" : fmt::format("  {}\n", fmt::join(features, " "));
   }
-  fmt::print(
+  text +=
       "\nTFLOP/s, dense, sums in float32; bandwidth of the memory; cc: compute capability;\n"
-      "flash: PyTorch's flash attention runs on it. --json has the names, too.\n"
-      "snug plan config.py --card={}   plans for one; --card=12GiB for any other of that size.\n",
-      "rtx3060");
+      "tensor: tensor cores; flash: PyTorch's flash attention runs on it.\n"
+      "--json has the names, too. --card=12GiB plans for any other of that size.\n"
+      "snug plan config.py --card=rtx3060   plans for one\n";
+  print_report(text);
   return 0;
 }
 

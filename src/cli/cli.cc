@@ -21,6 +21,7 @@
 #include "config/nearest.h"
 #include "console/output_filter.h"
 #include "report/catalogue/error_texts.h"
+#include "report/narrow.h"
 
 namespace snug::cli {
 namespace {
@@ -96,12 +97,12 @@ std::string help_of(const CommandRow& row, Arguments arguments) {
 // `snug help COMMAND` is `snug COMMAND --help`.
 int help_command(Arguments arguments) {
   if (arguments.empty()) {
-    fmt::print("{}", overview_help());
+    print_report(overview_help());
     return 0;
   }
   for (const CommandRow& row : kCommands) {
     if (arguments[0] != row.name) continue;
-    fmt::print("{}", help_of(row, arguments));
+    print_report(help_of(row, arguments));
     return 0;
   }
   fail_unknown_command(arguments[0]);
@@ -128,7 +129,7 @@ int dispatch(const std::vector<std::string>& words) {
   for (const CommandRow& row : kCommands) {
     if (first != row.name) continue;
     if (!asks_for_help(rest)) return row.run(rest);
-    fmt::print("{}", help_of(row, rest));
+    print_report(help_of(row, rest));
     return 0;
   }
   fail_unknown_command(first);
@@ -140,7 +141,14 @@ std::span<const CommandRow> commands() { return kCommands; }
 
 bool wants_color(const std::string& color) {
   if (color != "auto") return color == "always";
-  return isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool refused = no_color != nullptr && *no_color != '\0';
+  return console::obeys_escapes() && !refused;
+}
+
+void print_report(const std::string& text) {
+  const bool on_terminal = isatty(STDOUT_FILENO) == 1;
+  fmt::print("{}", on_terminal ? report::narrowed(text, console::terminal_columns()) : text);
 }
 
 bool take_flag(std::vector<std::string>& arguments, const std::string& flag) {

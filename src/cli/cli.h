@@ -48,6 +48,9 @@ console::Progress take_progress(std::vector<std::string>& arguments);
 // Whether a report on standard output is coloured: `color` is the key's auto, always or never.
 bool wants_color(const std::string& color);
 
+// A report to standard output, laid out anew where a terminal is narrower than it.
+void print_report(const std::string& text);
+
 // True when -h or --help is among them.
 bool asks_for_help(Arguments arguments);
 

@@ -18,7 +18,9 @@ namespace {
 
 std::int64_t vocabulary_of(const config::Config& config) {
   try {
-    const data::Vocabulary found = data::find_vocabulary(config);
+    config::LoadedConfig loaded;
+    loaded.values = config;
+    const data::Vocabulary found = data::find_vocabulary(loaded);
     return found.meta ? found.size : doctor::known_vocabulary(config);
   } catch (const DataError&) {  // a damaged meta.pkl is no reason to say nothing of the log
     return config::kPaddedGpt2Vocabulary;
@@ -64,7 +66,11 @@ int doctor_command(Arguments arguments) {
     report.written = *options.write;
   }
   if (options.html) write_whole(*options.html, report::doctor_page(report), options.language);
-  fmt::print("{}", options.json ? report::doctor_json(report) : report::doctor_text(report));
+  if (options.json) {
+    fmt::print("{}", report::doctor_json(report));
+  } else {
+    print_report(report::doctor_text(report));
+  }
   return 0;
 }
 

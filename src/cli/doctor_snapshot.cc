@@ -48,7 +48,11 @@ int doctor_snapshot(const DoctorOptions& options, const std::vector<std::string>
   report.color = wants_color(found.doctor ? found.doctor->config.values.color : "auto");
   if (options.write) write_config(options, found, report);
   if (options.html) write_whole(*options.html, report::snapshot_page(report), options.language);
-  fmt::print("{}", options.json ? report::snapshot_json(report) : report::snapshot_text(report));
+  if (options.json) {
+    fmt::print("{}", report::snapshot_json(report));
+  } else {
+    print_report(report::snapshot_text(report));
+  }
   return 0;
 }
 

@@ -110,7 +110,7 @@ int plan_command(Arguments arguments) {
   take_named_model(config);
   const report::Language language = report::language_of(config.values);
   const std::unique_ptr<device::Device> device = device::device_to_plan(config);
-  const data::Vocabulary vocabulary = data::find_vocabulary(config.values);
+  const data::Vocabulary vocabulary = data::find_vocabulary(config);
   const fit::Planner planner(device->target(), vocabulary.size,
                              device->rates(config.values, vocabulary.size));
   fit::Fixes fixes = fit::find_fixes(planner, config, device->budget());
@@ -145,9 +145,9 @@ int plan_command(Arguments arguments) {
     fmt::print("{}", report::plan_json(input));
   } else {
     for (const std::string& notice : config.notices) {
-      fmt::print("{}\n", report::translated(language, notice));
+      print_report(report::translated(language, notice) + "\n");
     }
-    fmt::print("{}", report::plan_text(input));
+    print_report(report::plan_text(input));
   }
   std::fflush(stdout);
   if (html) write_page(*html, input, planner);

@@ -18,17 +18,7 @@ constexpr auto kPlainInterval = std::chrono::seconds(10);
 constexpr std::size_t kMinColumns = 40;
 constexpr const char* kClearLine = "\r\033[K";
 
-std::size_t terminal_columns() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
-}
-
-bool can_redraw() {
-  const char* term = std::getenv("TERM");
-  const bool dumb = term != nullptr && std::string_view(term) == "dumb";
-  return isatty(STDOUT_FILENO) == 1 && !dumb && terminal_columns() >= kMinColumns;
-}
+bool can_redraw() { return obeys_escapes() && terminal_columns() >= kMinColumns; }
 
 // Cuts UTF-8 text to so many code points; each is one column wide in what we print.
 std::string_view first_columns(std::string_view text, std::size_t columns) {
@@ -45,6 +35,18 @@ std::string_view first_columns(std::string_view text, std::size_t columns) {
 void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 }  // namespace
+
+std::size_t terminal_columns() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+bool obeys_escapes() {
+  const char* term = std::getenv("TERM");
+  const bool dumb = term != nullptr && std::string_view(term) == "dumb";
+  return isatty(STDOUT_FILENO) == 1 && !dumb;
+}
 
 Console::Console(Progress progress) : progress_(progress), last_line_(Clock::now()) {
   const bool wants_bar = progress == Progress::kAuto || progress == Progress::kBar;

@@ -8,6 +8,11 @@
 
 namespace snug::console {
 
+// Of the terminal on standard output; 80 where there is none or it does not tell.
+std::size_t terminal_columns();
+// Whether standard output is a terminal that colours and redraws (not TERM=dumb).
+bool obeys_escapes();
+
 // How progress is shown. kAuto: kBar on a terminal that can redraw a line (not TERM=dumb) and has
 // at least 40 columns, else kPlain. kQuiet: nothing at all but what warn() says.
 enum class Progress { kAuto, kBar, kPlain, kNone, kQuiet };

@@ -1,5 +1,7 @@
 #include "data/vocabulary.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 namespace snug::data {
@@ -9,13 +11,26 @@ std::string dataset_folder(const config::Config& config) {
   return name.is_absolute() ? config.dataset : "data/" + config.dataset;
 }
 
-Vocabulary find_vocabulary(const config::Config& config) {
-  const std::string folder = dataset_folder(config);
+// Who has set vocab_size.
+static std::string origin_of_size(const config::LoadedConfig& config) {
+  constexpr std::string_view kKey = "vocab_size";
+  const auto origin = config.origins.find(kKey);
+  const bool saved =
+      origin != config.origins.end() && origin->second.kind == config::Origin::Kind::kCheckpoint;
+  if (saved && config.values.init_from == "resume") return "the checkpoint's";
+  if (saved || config.derived.contains(kKey)) {
+    return fmt::format("the model's, init_from = '{}'", config.values.init_from);
+  }
+  return std::string(kKey);
+}
+
+Vocabulary find_vocabulary(const config::LoadedConfig& config) {
+  const std::string folder = dataset_folder(config.values);
   Vocabulary vocabulary;
   vocabulary.meta = read_meta(folder);
-  if (config.vocab_size > 0) {
-    vocabulary.size = config.vocab_size;
-    vocabulary.origin = "vocab_size";
+  if (config.values.vocab_size > 0) {
+    vocabulary.size = config.values.vocab_size;
+    vocabulary.origin = origin_of_size(config);
   } else if (vocabulary.meta) {
     vocabulary.size = vocabulary.meta->vocab_size;
     vocabulary.origin = folder + "/meta.pkl";

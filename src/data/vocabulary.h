@@ -12,7 +12,9 @@ namespace snug::data {
 
 struct Vocabulary {
   std::int64_t size = 0;
-  std::string origin;        // "data/x/meta.pkl", "vocab_size", "GPT-2, no meta.pkl in data/x"
+  // "data/x/meta.pkl", "vocab_size", "the model's, init_from = 'gpt2'", "the checkpoint's",
+  // "GPT-2's, as data/x has no meta.pkl"
+  std::string origin;
   std::optional<Meta> meta;  // of the data set, where there is one
 };
 
@@ -20,6 +22,6 @@ struct Vocabulary {
 std::string dataset_folder(const config::Config& config);
 
 // Throws DataError when the data set's meta.pkl is there but damaged.
-Vocabulary find_vocabulary(const config::Config& config);
+Vocabulary find_vocabulary(const config::LoadedConfig& config);
 
 }  // namespace snug::data

@@ -266,12 +266,8 @@ StartedRun start_training(config::LoadedConfig config, console::Console& console
                     "wandb sync takes",
                     settings.out_dir, kMetricsFile, settings.out_dir, metrics::kEventFolder));
   }
-  data::Vocabulary vocabulary = data::find_vocabulary(settings);
-  if (run.resume) vocabulary.origin = "the checkpoint's";
-  if (run.origin) {
-    require_same_vocabulary(*run.origin, vocabulary, settings);
-    vocabulary.origin = "the model's";
-  }
+  data::Vocabulary vocabulary = data::find_vocabulary(run.config);
+  if (run.origin) require_same_vocabulary(*run.origin, vocabulary, settings);
   if (run.resume && run.resume->foreign) {
     require_same_vocabulary(*run.resume->foreign, vocabulary, settings);
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
@@ -40,6 +41,13 @@ void take_block_size(config::LoadedConfig& config, std::int64_t positions) {
   }
 }
 
+// What cannot be a name at Hugging Face, "gpt2" or "openai-community/gpt2".
+bool is_only_a_path(const std::string& name) {
+  return name.starts_with('.') || name.starts_with('/') || name.starts_with('~') ||
+         std::count(name.begin(), name.end(), '/') > 1 || name.ends_with(".pt") ||
+         name.ends_with(".bin") || name.ends_with(".safetensors");
+}
+
 }  // namespace
 
 bool starts_from_model(const config::Config& config) {
@@ -51,6 +59,13 @@ std::string locate_model(const std::string& name) {
   if (name.find('/') != name.npos && std::filesystem::exists(name, ignored)) return name;
   if (const auto found = formats::huggingface::find_downloaded(name)) return found->string();
   if (std::filesystem::exists(name, ignored)) return name;
+  if (is_only_a_path(name)) {
+    throw DataError(
+        fmt::format("{} is not here: there is no file or folder of that name\n"
+                    "a ckpt.pt, an out_dir of Snug or a folder with config.json and "
+                    "model.safetensors was wanted\ncheck the path of init_from",
+                    name));
+  }
   throw DataError(fmt::format(
       "{0} is not here: neither a file or folder of that name, nor in Hugging Face's cache\n"
       "a folder with config.json and model.safetensors was wanted\n"

@@ -82,7 +82,7 @@ TEST_F(ConvertTest, FinetunesFromAFolder) {
   EXPECT_EQ(parsed_json(planned.out).at("parameters").is_number(), true) << planned.err;
   const ProgramResult tuned = run(Words{"train", "--fit"} + finetune);
   ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
-  expect_holds(tuned.out, {"Initializing from ./face", "(the model's)"});
+  expect_holds(tuned.out, {"Initializing from ./face", "(the model's, init_from = './face')"});
   expect_error(run(Words{"train"} + finetune + Words{"--block_size=64"}), 2,
                {"block_size = 64", "16 positions"});
 }
@@ -91,7 +91,8 @@ TEST_F(ConvertTest, SaysHowToGetAModelAndWhatDoesNotMatch) {
   ::setenv("HF_HUB_CACHE", path("nothing").c_str(), 1);
   expect_error(run({"train", "--dataset=small", "--init_from=gpt2", "--device=cpu"}), 4,
                {"gpt2 is not here", "hf download gpt2"});
-  expect_error(run({"train", "--init_from=./nowhere"}), 4, {"./nowhere is not here"});
+  expect_error(run({"train", "--init_from=./nowhere"}), 4,
+               {"./nowhere is not here", "check the path of init_from"});
   expect_error(run({"train", "--init_from=scrath"}), 2, {"scrath", "or the path of a model"});
   ASSERT_EQ(train({"--out_dir=out", "--vocab_size=40"}).exit_code, 0);
   convert({"out", "face"});

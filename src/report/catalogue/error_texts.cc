@@ -35,21 +35,6 @@ constexpr Texts kLines[] = {
 {"{0}: is not text", "{0}：不是文本文件", "{0}：テキストではありません", "{0}: ist kein Text"},
 {"a config is a short Python file in UTF-8", "配置文件是 UTF-8 编码的简短 Python 文件", "設定ファイルは UTF-8 の短い Python ファイルです", "eine Konfiguration ist eine kurze Python-Datei in UTF-8"},
 {"{0} = {1} is not allowed", "不允许 {0} = {1}", "{0} = {1} は使えません", "{0} = {1} ist nicht erlaubt"},
-{"{0} takes above {1} to below {2}", "{0} 须大于 {1} 且小于 {2}", "{0} は {1} より大きく {2} より小さい値でなければなりません", "{0} muss größer als {1} und kleiner als {2} sein"},
-{"{0} takes above {1} to {2}", "{0} 须大于 {1} 且不超过 {2}", "{0} は {1} より大きく {2} 以下でなければなりません", "{0} muss größer als {1} und höchstens {2} sein"},
-{"{0} takes {1} to below {2}", "{0} 须不小于 {1} 且小于 {2}", "{0} は {1} 以上 {2} 未満でなければなりません", "{0} muss mindestens {1} und kleiner als {2} sein"},
-{"{0} takes {1} to {2}", "{0} 可取 {1} 至 {2}", "{0} に使えるのは {1} から {2} です", "{0} muss zwischen {1} und {2} liegen"},
-{"{0} takes {1} or more", "{0} 须不小于 {1}", "{0} は {1} 以上でなければなりません", "{0} muss mindestens {1} sein"},
-{"{0} takes above {1}", "{0} 须大于 {1}", "{0} は {1} より大きくなければなりません", "{0} muss größer als {1} sein"},
-{"it can be {0}", "可用的值：{0}", "使える値：{0}", "möglich sind {0}"},
-{"{0} is not a whole number", "{0} 不是整数", "{0} は整数ではありません", "{0} ist keine ganze Zahl"},
-{"{0} is not a number", "{0} 不是数字", "{0} は数値ではありません", "{0} ist keine Zahl"},
-{"{0} is not True or False", "{0} 不是 True 或 False", "{0} は True でも False でもありません", "{0} ist weder True noch False"},
-{"{0} is not a string", "{0} 不是字符串", "{0} は文字列ではありません", "{0} ist keine Zeichenkette"},
-{"write a whole number, such as {0}", "请写整数，例如 {0}", "{0} のような整数を書いてください", "bitte eine ganze Zahl schreiben, etwa {0}"},
-{"write a number, such as {0}", "请写数字，例如 {0}", "{0} のような数値を書いてください", "bitte eine Zahl schreiben, etwa {0}"},
-{"write a string, such as {0}", "请写字符串，例如 {0}", "{0} のような文字列を書いてください", "bitte eine Zeichenkette schreiben, etwa {0}"},
-{"write True or False", "请写 True 或 False", "True か False と書いてください", "bitte True oder False schreiben"},
 // Files that cannot be read.
 {"cannot open {0}: {1}", "无法打开 {0}：{1}", "{0} を開けません：{1}", "{0} lässt sich nicht öffnen: {1}"},
 {"No such file or directory", "文件或目录不存在", "ファイルまたはディレクトリがありません", "Datei oder Verzeichnis nicht gefunden"},
@@ -61,7 +46,6 @@ constexpr Texts kLines[] = {
 {"{0} cannot be read: {1} (byte {2})", "无法读取 {0}（位置 {2}）：{1}", "{0} を読み取れません（位置 {2}）：{1}", "{0} ist nicht lesbar (Byte {2}): {1}"},
 {"memo {0} was never written", "memo {0} 从未写入", "memo {0} は書き込まれていません", "memo {0} wurde nie geschrieben"},
 {"it is not a pickle of plain data, or it is damaged; make it again", "它不是只含普通数据的 pickle，或者已损坏；请重新生成", "単純なデータの pickle ではないか、壊れています。作り直してください", "sie ist kein Pickle mit einfachen Daten oder beschädigt; bitte neu erzeugen"},
-{"{0} takes {1}", "{0} 可取 {1}", "{0} に使えるのは {1} です", "{0} nimmt {1}"},
 {"`{0}` has no value yet", "`{0}` 尚未赋值", "`{0}` にはまだ値がありません", "`{0}` hat noch keinen Wert"},
 {"a name is set on a line above, or is a setting", "名称须在前面的行中赋值，或者是设置项", "名前は前の行で設定するか、設定名でなければなりません", "ein Name wird in einer Zeile darüber gesetzt oder ist eine Einstellung"},
 {"{0} is not a setting, and nothing reads it", "{0} 不是设置项，也没有被使用", "{0} は設定ではなく、どこからも参照されません", "{0} ist keine Einstellung und wird nirgends gelesen"},
@@ -75,7 +59,7 @@ constexpr Texts kLines[] = {
 {"batch_size = {0} divides it; effective_batch = {1} would be {2} micro-batches", "batch_size = {0} 可以整除；effective_batch = {1} 则为 {2} 个微批次", "batch_size = {0} なら割り切れます。effective_batch = {1} なら {2} マイクロバッチです", "batch_size = {0} teilt es; effective_batch = {1} wären {2} Mikro-Batches"},
 {"batch_size = {0} times block_size = {1} is {2} tokens at once", "batch_size = {0} 乘 block_size = {1} 一次共 {2} 个 token", "batch_size = {0} と block_size = {1} では一度に {2} トークンになります", "batch_size = {0} mal block_size = {1} sind {2} Token auf einmal"},
 {"at most {0} go together: a smaller batch with more accumulation trains the same", "一次最多 {0} 个：减小批次并增加累积，训练结果相同", "一度に扱えるのは {0} までです。バッチを小さくして累積を増やせば学習は同じです", "höchstens {0} gehen zusammen: ein kleinerer Batch mit mehr Akkumulation trainiert dasselbe"},
-{"lr_decay_iters = {0} leaves no decay after warmup_iters = {1}", "lr_decay_iters = {0} 在 warmup_iters = {1} 之后没有衰减空间", "lr_decay_iters = {0} では warmup_iters = {1} の後に減衰する余地がありません", "lr_decay_iters = {0} lässt nach warmup_iters = {1} keinen Abfall übrig"},
+{"lr_decay_iters = {0} leaves no decay after warmup_iters = {1}", "lr_decay_iters = {0} 在 warmup_iters = {1} 之后没有衰减空间", "lr_decay_iters = {0} では warmup_iters = {1} の後に減衰する余地がありません", "lr_decay_iters = {0} lässt nach warmup_iters = {1} keine Zeit zum Senken der Lernrate"},
 {"nanoGPT divides by zero there: raise lr_decay_iters, or set decay_lr = False", "nanoGPT 在这里会除以零：请增大 lr_decay_iters，或设 decay_lr = False", "nanoGPT ではゼロ除算になります。lr_decay_iters を増やすか decay_lr = False にしてください", "nanoGPT teilt hier durch null: lr_decay_iters erhöhen oder decay_lr = False setzen"},
 {"block_size = {0} is longer than the {1} positions of {2}", "block_size = {0} 超过 {2} 的 {1} 个位置", "block_size = {0} は {2} の {1} 位置より長いです", "block_size = {0} ist länger als die {1} Positionen von {2}"},
 {"set block_size to {0} or less", "请把 block_size 设为 {0} 或更小", "block_size を {0} 以下にしてください", "block_size auf {0} oder weniger setzen"},
@@ -117,7 +101,7 @@ constexpr Texts kLines[] = {
 {"the card refused {0}, although the plan fits: {1}", "规划放得下，但显卡拒绝了 {0}：{1}", "計画は収まりますが、GPU が {0} を拒否しました：{1}", "Die Karte hat {0} verweigert, obwohl der Plan passt: {1}"},
 {"{0} of its {1} are free now: another program has taken memory since, or what is free is in pieces", "现在 {1} 中有 {0} 空闲：其他程序已占用显存，或空闲部分不连续", "今の空きは {1} 中 {0} です。ほかのプログラムが使ったか、空きが分かれています", "jetzt sind {0} von {1} frei: Ein anderes Programm hat inzwischen Speicher genommen, oder der freie ist zerstückelt"},
 {"`snug devices` shows who holds what; with --fit the run fits what is left", "`snug devices` 显示占用情况；加 --fit 可适配剩余显存", "`snug devices` で使用状況を表示します。--fit で残りに収まります", "`snug devices` zeigt, wer was hält; mit --fit passt der Lauf in den Rest"},
-{"the card failed: {0} ({1})", "显卡出错：{0}（{1}）", "GPU でエラーが発生しました：{0}（{1}）", "Die Karte hat versagt: {0} ({1})"},
+{"the card failed: {0} ({1})", "显卡出错：{0}（{1}）", "GPU でエラーが発生しました：{0}（{1}）", "Die Karte meldet einen Fehler: {0} ({1})"},
 {"with CUDA_LAUNCH_BLOCKING=1 in the environment the same run names the op and its tensors", "设置环境变量 CUDA_LAUNCH_BLOCKING=1 后，同样的运行会指出算子及其张量", "環境変数 CUDA_LAUNCH_BLOCKING=1 を付けて同じ実行をすると、演算とテンソルが分かります", "mit CUDA_LAUNCH_BLOCKING=1 in der Umgebung nennt derselbe Lauf die Operation und ihre Tensoren"},
 {"someone else has taken memory since the run was planned: `snug devices` shows who; with --fit the run fits what is left", "规划之后其他程序占用了显存：`snug devices` 可查看是谁；加 --fit 可适配剩余显存", "計画後にほかのプログラムがメモリを使いました。`snug devices` で確認できます。--fit で残りに収まります", "seit der Planung hat jemand Speicher genommen: `snug devices` zeigt wer; mit --fit passt der Lauf in den Rest"},
 {"the driver is older than the CUDA runtime of this build: install a newer driver", "驱动比当前构建的 CUDA 运行时旧：请安装更新的驱动", "ドライバがこのビルドの CUDA ランタイムより古いです。新しいドライバをインストールしてください", "der Treiber ist älter als die CUDA-Laufzeit dieses Builds: einen neueren installieren"},
@@ -174,7 +158,7 @@ constexpr Texts kLines[] = {
 {"{0} has no fast 16-bit arithmetic: {1} saves memory, not time", "{0} 没有快速的 16 位运算：{1} 省显存但不省时间", "{0} には高速な 16 ビット演算がありません。{1} はメモリを減らしますが速くはなりません", "{0} hat keine schnelle 16-Bit-Arithmetik: {1} spart Speicher, aber keine Zeit"},
 {"planned for the {0} of this machine: {1} of its {2} free now", "按本机的 {0} 规划：{2} 中现有 {1} 空闲", "このマシンの {0} で計画しました。{2} 中 {1} が今空いています", "geplant für die {0} dieses Rechners: {1} von {2} sind jetzt frei"},
 {"planned for an emulated {0}: {1} of its {2} free", "按模拟的 {0} 规划：{2} 中有 {1} 空闲", "エミュレートした {0} で計画しました。{2} 中 {1} が空いています", "geplant für eine emulierte {0}: {1} von {2} sind frei"},
-{"dtype {0}, with dynamic loss scaling: the card has no {1}", "dtype {0}，使用动态损失缩放：该卡没有 {1}", "dtype {0}（動的損失スケーリング）：この GPU に {1} はありません", "dtype {0}, mit dynamischer Loss-Skalierung: Die Karte hat kein {1}"},
+{"dtype {0}, with dynamic loss scaling: the card has no {1}", "dtype {0}，使用动态损失缩放：该卡没有 {1}", "dtype {0}（動的損失スケーリング）：この GPU に {1} はありません", "dtype {0}, mit dynamischem Loss-Scaling: Die Karte hat kein {1}"},
 {"planned for a larger machine: of this one's memory {0} is available now", "按更大的机器规划：本机目前可用内存 {0}", "より大きいマシン向けの計画です。このマシンで今使えるのは {0} です", "geplant für einen größeren Rechner: hier sind jetzt {0} verfügbar"},
 };
 // clang-format on
@@ -202,16 +186,26 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
   }
 }
 
+// "16,384" and "22.55 GiB" as the language writes them; anything else as it is.
+std::string number_like(Language language, const std::string& value) {
+  if (value.find_first_not_of("0123456789,") == std::string::npos) {
+    return number_in(language, value);
+  }
+  return value.find(' ') == std::string::npos ? value : amount_in(language, value);
+}
+
 std::optional<std::string> translated_line(Language language, std::string_view line) {
-  for (const Texts& texts : kLines) {
-    auto values = match(texts[0], line);
-    if (!values) continue;
-    // What follows "command line: ", and what a sentence gives as the reason, may be known too.
-    for (std::string& value : *values) {
-      const auto inner = translated_line(language, value);
-      value = inner ? *inner : amount_in(language, std::move(value));
+  for (const std::span<const Texts> table : {std::span<const Texts>(kLines), config_line_table()}) {
+    for (const Texts& texts : table) {
+      auto values = match(texts[0], line);
+      if (!values) continue;
+      // What follows "command line: ", and what a sentence gives as the reason, may be known too.
+      for (std::string& value : *values) {
+        const auto inner = translated_line(language, value);
+        value = inner ? *inner : number_like(language, value);
+      }
+      return text_in(language, texts, std::span<const std::string>(*values));
     }
-    return text_in(language, texts, std::span<const std::string>(*values));
   }
   return std::nullopt;
 }

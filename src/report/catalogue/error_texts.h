@@ -14,5 +14,7 @@ std::string translated(Language language, const std::string& message);
 
 // For tests: every line, English first.
 std::span<const Texts> error_line_table();
+// Those of config files, arguments, models to start from and commands.
+std::span<const Texts> config_line_table();
 
 }  // namespace snug::report

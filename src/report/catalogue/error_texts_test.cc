@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "base/error.h"
 #include "base/input_file.h"
+#include "base/temporary_folder.h"
 #include "config/config.h"
 #include "fit/budget.h"
 #include "fit/cards.h"
@@ -26,6 +29,13 @@ std::string config_error(std::vector<std::string> arguments) {
   return error_of([&] { config::load_config(config::Command::kPlan, arguments); });
 }
 
+// Of a config file that holds this.
+std::string file_error(const std::string& text) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path("a.py")) << text;
+  return config_error({folder.path("a.py")});
+}
+
 // Every error that most people meet, as it is thrown: a line that lost its row is named here.
 TEST(ErrorTexts, LinesOfErrorsHaveRows) {
   const std::string errors[] = {
@@ -45,6 +55,31 @@ TEST(ErrorTexts, LinesOfErrorsHaveRows) {
       config_error({"--dtype=int8"}),
       config_error({"--compile=maybe"}),
       error_of([] { InputFile("/nowhere/snapshot.pickle"); }),
+      config_error({"--bias=3"}),
+      config_error({"--dtype=float8"}),
+      config_error({"--device=mps"}),
+      config_error({"--init_from=gtp2"}),
+      config_error({"--eval_iters"}),
+      config_error({"-batch_size=3"}),
+      config_error({"--memory_budget=12"}),
+      config_error({"--max_iters=99999999999999999999"}),
+      file_error("batch_size = 3 +\n"),
+      file_error("import os\n"),
+      file_error("def f():\n  pass\n"),
+      file_error("batch_size = 1 / 0\n"),
+      file_error("batch_size = 12 / 5\n"),
+      file_error("batch_size = 'many'\n"),
+      file_error("  batch_size = 3\n"),
+      file_error("batch_size: int = 3\n"),
+      file_error("batch_size = len('abc')\n"),
+      file_error("dtype = torch.float16\n"),
+      file_error("out_dir = 'out\n"),
+      file_error("batch_size = (3\n"),
+      file_error("batch_size, n_head = 3, 4\n"),
+      file_error("if True:\n"),
+      file_error("batch_size\n"),
+      file_error("batch_size = 12abc\n"),
+      file_error("out_dir = \u201cout\u201d\n"),
       error_of([] { fit::card_named("rtx3061"); }),
       error_of([] { fit::card_named("a100"); }),
       error_of([] { fit::card_budget(fit::card_named("rtx3060"), "auto", "20GiB"); }),
@@ -90,14 +125,33 @@ TEST(ErrorTexts, WhatIsNotKnownStaysAsItIs) {
 }
 
 TEST(ErrorTexts, PlaceholdersStandInTheirOrderInEnglish) {
-  for (const Texts& texts : error_line_table()) {
-    const std::string_view english = texts[0];
-    char next = '0';
-    for (std::size_t at = english.find('{'); at != std::string_view::npos;
-         at = english.find('{', at + 1)) {
-      EXPECT_EQ(english[at + 1], next++) << english;
+  for (const std::span<const Texts> table : {error_line_table(), config_line_table()}) {
+    for (const Texts& texts : table) {
+      const std::string_view english = texts[0];
+      char next = '0';
+      for (std::size_t at = english.find('{'); at != std::string_view::npos;
+           at = english.find('{', at + 1)) {
+        EXPECT_EQ(english[at + 1], next++) << english;
+      }
     }
   }
+}
+
+// A command's own words are no range of a setting: half a translation is worse than none.
+TEST(ErrorTexts, NoLineIsTranslatedInPart) {
+  EXPECT_EQ(translated(Language::kGerman, "tokenize takes one file, or - for standard input:"),
+            "tokenize takes one file, or - for standard input:");
+}
+
+TEST(ErrorTexts, NumbersAreTheLanguages) {
+  EXPECT_EQ(translated(Language::kGerman, "batch_size takes 1 to 16,384"),
+            "batch_size reicht von 1 bis 16.384");
+  EXPECT_EQ(translated(Language::kChinese, "batch_size takes 1 to 16,384"),
+            "batch_size 可取 1 到 16,384");
+  EXPECT_EQ(
+      translated(Language::kGerman,
+                 "planned for a larger machine: of this one's memory 22.55 GiB is available now"),
+      "geplant für einen größeren Rechner: hier sind jetzt 22,55 GiB verfügbar");
 }
 
 }  // namespace

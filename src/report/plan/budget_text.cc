@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "report/catalogue/error_texts.h"
 #include "report/catalogue/plan_texts.h"
 #include "report/columns.h"
 #include "report/numbers.h"
@@ -35,9 +36,10 @@ std::string need_against_budget(Language language, const std::string& need,
       return text_in(language, PlanTextId::kNeedsOfBudget, {need, have});
     case fit::BudgetSource::kCard:
       return text_in(language, PlanTextId::kNeedsOfCard,
-                     {need, std::string(budget.card_name), have});
+                     {need, translated(language, std::string(budget.card_name)), have});
     case fit::BudgetSource::kAvailable:
-      return text_in(language, PlanTextId::kNeedsOfAvailable, {need, have, budget.limited_by});
+      return text_in(language, PlanTextId::kNeedsOfAvailable,
+                     {need, have, translated(language, budget.limited_by)});
     case fit::BudgetSource::kAvailableBelowRequest:
       return text_in(language, PlanTextId::kNeedsOfAvailableBelow, {need, have});
   }

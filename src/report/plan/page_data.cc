@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/liveness.h"
+#include "report/catalogue/error_texts.h"
 #include "report/catalogue/plan_texts.h"
 #include "report/numbers.h"
 #include "report/plan/browser_words.h"
@@ -50,7 +51,7 @@ std::string_view word_for(fit::Verdict verdict) {
   return "?";
 }
 
-Json budget_json(const fit::Budget& budget) {
+Json budget_json(Language language, const fit::Budget& budget) {
   // A headroom that nobody asked for is not taken off: what needs some of it fits, barely.
   return {{"usable", budget.limit_bytes()},
           {"memory", budget.memory_bytes},
@@ -58,7 +59,7 @@ Json budget_json(const fit::Budget& budget) {
           {"context", {budget.context.low_bytes, budget.context.high_bytes}},
           {"headroom", budget.headroom_is_default ? 0 : budget.headroom_bytes},
           {"kept", budget.headroom_is_default ? budget.headroom_bytes : 0},
-          {"origin", budget_origin(budget)}};
+          {"origin", translated(language, budget_origin(budget))}};
 }
 
 bool is_on_card(const program::Program& program) {
@@ -123,7 +124,7 @@ class PageData {
     return {{"title", page_.title},
             {"command", page_.command},
             {"roles", std::move(roles)},
-            {"budget", budget_json(page_.budget)},
+            {"budget", budget_json(page_.language, page_.budget)},
             {"words", browser_words(page_.language)},
             {"support", page_.support},
             {"train", page_.train},

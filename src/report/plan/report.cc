@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "base/bytes.h"
 #include "plan/liveness.h"
@@ -124,19 +126,21 @@ std::string role_rows(const PlanReportInput& in) {
 std::string phase_rows(const PlanReportInput& in) {
   std::string text =
       fmt::format("  {}", left(text_in(in.language, PlanTextId::kPerPhase), kPhaseIndent - 2));
-  auto add = [&, column = 0](const std::string& name, std::int64_t bytes) mutable {
-    if (column > 0) {
-      text += column % 3 == 0 ? fmt::format("\n{}", std::string(kPhaseIndent, ' ')) : "   ";
-    }
-    text += fmt::format("{} {:>10}", left(name, 8), bytes_in(in.language, bytes));
-    ++column;
-  };
+  std::vector<std::pair<std::string, std::int64_t>> phases;
   for (std::size_t p = 0; p < in.training.program.phases.size(); ++p) {
     const program::PhaseKind kind = in.training.program.phases[p].kind;
     if (kind == program::PhaseKind::kBeginIteration) continue;
-    add(phase_name(in.language, kind), in.training.plan.phase_bytes[p]);
+    phases.emplace_back(phase_name(in.language, kind), in.training.plan.phase_bytes[p]);
   }
-  add(text_in(in.language, PlanTextId::kPhaseSample), in.sampling.plan.arena_bytes);
+  phases.emplace_back(text_in(in.language, PlanTextId::kPhaseSample), in.sampling.plan.arena_bytes);
+  std::size_t name_columns = 0;
+  for (const auto& [name, bytes] : phases) name_columns = std::max(name_columns, columns_of(name));
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const bool begins_line = i > 0 && i % 3 == 0;
+    if (i > 0) text += begins_line ? fmt::format("\n{}", std::string(kPhaseIndent, ' ')) : "   ";
+    text += fmt::format("{} {:>10}", left(phases[i].first, name_columns),
+                        bytes_in(in.language, phases[i].second));
+  }
   return text + "\n";
 }
 
@@ -199,9 +203,9 @@ std::string time_rows(const PlanReportInput& in) {
   text += fmt::format(
       "    {}", text_in(language, PlanTextId::kTimeEvaluation, {range(t.evaluation_seconds)}));
   if (t.iteration_seconds > 0 && in.config.values.max_iters > 0) {
-    text += fmt::format(", {}", text_in(language, PlanTextId::kTimeAll,
-                                        {thousands_in(language, in.config.values.max_iters),
-                                         range(t.run_seconds)}));
+    text += text_in(language, PlanTextId::kComma) +
+            text_in(language, PlanTextId::kTimeAll,
+                    {thousands_in(language, in.config.values.max_iters), range(t.run_seconds)});
   }
   text += "\n";
   if (t.noise - 1 <= fit::kWorthChanging) return text;
@@ -284,8 +288,9 @@ std::vector<std::string> next_command(const PlanReportInput& in) {
 std::string peak_label(const plan::RunPlan& run, Language language) {
   const plan::PlanStep& step = peak_of(run);
   const program::Phase& phase = run.program.phases[static_cast<std::size_t>(step.phase)];
-  return fmt::format("{} ({})", phase.ops[static_cast<std::size_t>(step.op)].label,
-                     phase_name(language, phase.kind));
+  return text_in(
+      language, PlanTextId::kOpOfPhase,
+      {phase.ops[static_cast<std::size_t>(step.op)].label, phase_name(language, phase.kind)});
 }
 
 std::vector<TensorId> largest_tensors(const plan::RunPlan& run, std::size_t count) {
