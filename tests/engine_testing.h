@@ -109,7 +109,8 @@ class SmallRun : public train::RandomRun {
     for (std::size_t p = 0; p < run.program.phases.size(); ++p) {
       const std::vector<ops::Op>& ops = run.program.phases[p].ops;
       for (std::size_t o = 0; o < ops.size(); ++o) {
-        run.plan.scratch[p][o].byte_count = align_up(ops[o].scratch_bytes, plan::kTensorAlignment);
+        run.plan.scratch[p][o].byte_count =
+            align_up(ops[o].scratch_bytes, plan::alignment_in(run.plan.space));
       }
     }
   }

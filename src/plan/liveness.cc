@@ -26,7 +26,9 @@ struct Span {
 class LivenessPass {
  public:
   explicit LivenessPass(const program::Program& program)
-      : program_(program), spans_(program.tensors.size()) {}
+      : program_(program),
+        scratch_alignment_(alignment_in(compute_space(program))),
+        spans_(program.tensors.size()) {}
 
   std::vector<Block> run() {
     number_phases();
@@ -35,7 +37,7 @@ class LivenessPass {
     for (std::size_t t = 0; t < spans_.size(); ++t) {
       if (spans_[t].empty()) continue;
       const Tensor& tensor = program_.tensors[t];
-      blocks.push_back({align_up(tensor.byte_count(), kTensorAlignment), spans_[t].first,
+      blocks.push_back({align_up(tensor.byte_count(), alignment_in(tensor.space)), spans_[t].first,
                         spans_[t].last, tensor.role, static_cast<TensorId>(t), -1, -1});
     }
     blocks.insert(blocks.end(), scratch_.begin(), scratch_.end());
@@ -65,7 +67,7 @@ class LivenessPass {
       ops::for_each_operand(
           op, [&](std::string_view, TensorId id, ops::Access) { touch(id, p, alive, op); });
       if (op.scratch_bytes > 0) {
-        scratch_.push_back({align_up(op.scratch_bytes, kTensorAlignment), step, step,
+        scratch_.push_back({align_up(op.scratch_bytes, scratch_alignment_), step, step,
                             Role::kWorkspace, kNoTensor, p, static_cast<std::int32_t>(o)});
       }
     }
@@ -113,6 +115,7 @@ class LivenessPass {
   }
 
   const program::Program& program_;
+  const std::int64_t scratch_alignment_;
   std::vector<Span> spans_;
   std::vector<Span> phases_;
   Span run_, iteration_;

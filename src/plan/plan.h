@@ -11,7 +11,9 @@
 
 namespace snug::plan {
 
-constexpr std::int64_t kTensorAlignment = 64;  // a cache line, and the widest vector
+// What tensors and scratch begin on. The host: a cache line, and the widest vector. A card: what
+// cudaMalloc gives, and cuBLASLt expects of a workspace.
+constexpr std::int64_t alignment_in(Space space) { return space == Space::kDevice ? 256 : 64; }
 
 using RoleBytes = std::array<std::int64_t, kRoleCount>;
 

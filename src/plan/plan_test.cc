@@ -243,7 +243,7 @@ TEST(Plan, VerifierSeesAnOverlapAndAnEscape) {
   Plan plan = make_plan(program);
   ASSERT_NO_THROW(verify_plan(program, plan));
   Plan escaped = plan;
-  escaped.arena_bytes -= kTensorAlignment;
+  escaped.arena_bytes -= alignment_in(escaped.space);
   EXPECT_THROW(verify_plan(program, escaped), InternalError);
   Plan forgotten = plan, greedy = plan;
   for (std::vector<ScratchPlace>& of_phase : forgotten.scratch) {
@@ -316,7 +316,7 @@ TEST(Plan, EverySpaceHasAnArenaOfItsOwn) {
     EXPECT_EQ(plan.arena_bytes_in(Space::kHost), 0);
     EXPECT_LE(plan.lower_bound_bytes, together.lower_bound_bytes);
     EXPECT_EQ(peak_live_bytes(program), plan.lower_bound_bytes);
-    plan.shared_arenas[0].byte_count -= kTensorAlignment;
+    plan.shared_arenas[0].byte_count -= alignment_in(plan.shared_arenas[0].space);
     EXPECT_THROW(verify_plan(program, plan), InternalError) << seed;
   }
 }

@@ -62,8 +62,9 @@ Space space_of(const program::Program& program, const Plan& plan, const Block& b
 
 Range checked_range(const program::Program& program, const Plan& plan, const Block& block) {
   const auto [begin, bytes] = place_of(plan, block);
-  const std::int64_t arena_bytes = plan.arena_bytes_in(space_of(program, plan, block));
-  if (begin < 0 || begin % kTensorAlignment != 0 || begin + bytes > arena_bytes) {
+  const Space space = space_of(program, plan, block);
+  const std::int64_t arena_bytes = plan.arena_bytes_in(space);
+  if (begin < 0 || begin % alignment_in(space) != 0 || begin + bytes > arena_bytes) {
     throw InternalError(fmt::format("the plan puts '{}' at byte {} of {}",
                                     name_of_block(program, block), begin, arena_bytes));
   }

@@ -26,12 +26,18 @@ int main() {
   VALUE(cudaErrorInvalidDevice);
   VALUE(cudaErrorNoKernelImageForDevice);
   VALUE(cudaErrorECCUncorrectable);
+  VALUE(cudaErrorNvlinkUncorrectable);
   VALUE(cudaErrorInvalidResourceHandle);
   VALUE(cudaErrorNotReady);
   VALUE(cudaErrorIllegalAddress);
   VALUE(cudaErrorLaunchOutOfResources);
   VALUE(cudaErrorLaunchTimeout);
+  VALUE(cudaErrorAssert);
+  VALUE(cudaErrorHardwareStackError);
+  VALUE(cudaErrorIllegalInstruction);
   VALUE(cudaErrorMisalignedAddress);
+  VALUE(cudaErrorInvalidAddressSpace);
+  VALUE(cudaErrorInvalidPc);
   VALUE(cudaErrorLaunchFailure);
   VALUE(cudaErrorNotSupported);
   VALUE(cudaErrorStreamCaptureUnsupported);

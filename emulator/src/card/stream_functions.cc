@@ -51,7 +51,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return waiting([&](CardState& card) {
     if (!card.queues.knows(stream)) return cudaErrorInvalidResourceHandle;
-    return card.queues.idle(stream) ? card.sticky_error : cudaErrorNotReady;
+    if (card.sticky_error != cudaSuccess) return card.sticky_error;
+    return card.queues.idle(stream) ? cudaSuccess : cudaErrorNotReady;
   });
 }
 

@@ -257,7 +257,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   const cudaError_t error = emulator::with_card([&](CardState& card) {
     const bool has_workspace =
         algorithm->workspace_bytes == 0 ||
-        (workspace_bytes >= algorithm->workspace_bytes && aligned(workspace, 16) &&
+        (workspace_bytes >= algorithm->workspace_bytes && aligned(workspace, 256) &&
          card.memory.on_card(workspace, algorithm->workspace_bytes));
     if (!has_workspace || !operands_fit(card, problem, operands, *algorithm)) {
       status = CUBLAS_STATUS_INVALID_VALUE;

@@ -11,12 +11,13 @@ namespace snug::cuda {
 namespace {
 
 void* library() {
-  static void* const loaded = ::dlopen(SNUG_CUBLASLT, RTLD_NOW | RTLD_LOCAL);
+  void* const loaded = ::dlopen(SNUG_CUBLASLT, RTLD_NOW | RTLD_LOCAL);  // again: the same handle
   if (loaded == nullptr) {
+    const char* const reason = ::dlerror();
     throw DeviceError(
         fmt::format("cuBLASLt cannot be loaded: {}\n"
                     "a card needs the library that this program was built with",
-                    ::dlerror()));
+                    reason != nullptr ? reason : "no reason given"));
   }
   return loaded;
 }

@@ -126,8 +126,11 @@ void CudaExecutor::run_op(std::size_t phase, std::size_t op, const backend::Step
       bound.run({*this, what, bound.shapes, context, bound.scratch.data(), bound.prepared.get(),
                  first_row, end_row, next});
     } catch (const DeviceError&) {
-      // A call that fails after the context has ended tells nothing about itself.
-      if (const cudaError_t error = cudaPeekAtLastError(); ends_context(error)) require_done(error);
+      // A call that fails after the context has ended tells nothing about itself; a library's call
+      // leaves nothing in our runtime's last error, so that the stream is asked.
+      if (const cudaError_t error = cudaStreamQuery(stream()); ends_context(error)) {
+        require_done(error);
+      }
       throw;
     }
     require_done(cudaGetLastError());

@@ -30,6 +30,9 @@ class CudaExecutor : public backend::Executor {
   CudaExecutor(const program::Program& program, const plan::Plan& plan,
                const ExecutorSettings& settings);
 
+  // Waits for what is under way: it uses the memory that goes now.
+  ~CudaExecutor() override { cudaStreamSynchronize(stream()); }
+
   void run(const program::Phase& phase, const backend::StepContext& context) override;
   // Throw InternalError for a tensor on the card.
   void write(TensorId id, std::int64_t offset, std::span<const std::byte> bytes) override;

@@ -71,10 +71,16 @@ void require(cudaError_t result, std::string_view what) {
 bool ends_context(cudaError_t error) {
   switch (error) {
     case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
     case cudaErrorIllegalAddress:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorLaunchFailure:
     case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
     case cudaErrorUnknown:
       return true;
     default:

@@ -3,19 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "backend/cuda/errors.h"
 #include "backend/cuda/limits.h"
 #include "base/error.h"
+#include "plan/plan.h"
 
 namespace snug::cuda {
 namespace {
 
 using Result = GemmShape::Result;
 
-// Tensors begin on multiples of this (plan/plan.h); rows of them only where their width allows.
-constexpr std::int64_t kTensorAlignment = 64;
+// Rows of tensors only where their width allows.
+constexpr std::int64_t kTensorAlignment = plan::alignment_in(Space::kDevice);
 
 cudaDataType_t type_of(DType dtype) {
   return dtype == DType::kBF16 ? CUDA_R_16BF : dtype == DType::kF16 ? CUDA_R_16F : CUDA_R_32F;
@@ -135,19 +137,23 @@ void Gemm::choose(std::string_view label) {
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
     set(preference.get, attribute, alignment_of(form.c_width, result));
   }
-  // Split sums are added up through the workspace in a fixed order, never in place.
+  // Split sums are added up through the workspace in a fixed order, never in place, and in float32:
+  // a result is rounded once.
   set(preference.get, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-      static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE |
-                                 CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
-  cublasLtMatmulHeuristicResult_t found = {};
+      static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+  constexpr int kTried = 8;  // the best first; not every one need be possible on this card
+  std::array<cublasLtMatmulHeuristicResult_t, kTried> results = {};
   int count = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-      handle_.get(), product_, a_, b_, c_, c_, preference.get, 1, &found, &count);
-  if (status != CUBLAS_STATUS_SUCCESS || count == 0) {
+      handle_.get(), product_, a_, b_, c_, c_, preference.get, kTried, results.data(), &count);
+  const auto found = std::find_if(results.begin(), results.begin() + count, [](const auto& result) {
+    return result.state == CUBLAS_STATUS_SUCCESS;
+  });
+  if (status != CUBLAS_STATUS_SUCCESS || found == results.begin() + count) {
     throw DeviceError(fmt::format("cuBLASLt has no product for '{}': {} rows, {} by {}, {}", label,
                                   shape_.rows, shape_.out, shape_.in, name_of(shape_.dtype)));
   }
-  algorithm_ = found.algo;
+  algorithm_ = found->algo;
 }
 
 void Gemm::run(const Operands& operands, cudaStream_t stream, std::string_view label) const {

@@ -14,7 +14,8 @@ namespace {
 
 [[noreturn]] void refuse(CudaArena::Memory memory, std::int64_t byte_count, cudaError_t error) {
   if (memory == CudaArena::Memory::kPinned) {
-    throw CapacityError(fmt::format(
+    // The card has nothing to do with it, so that no other settings for it would help.
+    throw DeviceError(fmt::format(
         "{} of pinned memory were refused: {}\nthe host is short of memory, or `ulimit -l` is low",
         format_bytes(byte_count), cudaGetErrorString(error)));
   }

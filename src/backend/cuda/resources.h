@@ -9,7 +9,7 @@
 namespace snug::cuda {
 
 // The one allocation of a memory space: exactly `byte_count` bytes, on the card or pinned on the
-// host. Throws CapacityError when the memory is refused.
+// host. Throws CapacityError when the card refuses it, DeviceError when the host does.
 class CudaArena {
  public:
   enum class Memory { kCard, kPinned };
