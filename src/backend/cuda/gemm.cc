@@ -146,9 +146,9 @@ void Gemm::choose(std::string_view label) {
   int count = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       handle_.get(), product_, a_, b_, c_, c_, preference.get, kTried, results.data(), &count);
-  const auto found = std::find_if(results.begin(), results.begin() + count, [](const auto& result) {
-    return result.state == CUBLAS_STATUS_SUCCESS;
-  });
+  const auto found =
+      std::find_if(results.begin(), results.begin() + count,
+                   [](const auto& candidate) { return candidate.state == CUBLAS_STATUS_SUCCESS; });
   if (status != CUBLAS_STATUS_SUCCESS || found == results.begin() + count) {
     throw DeviceError(fmt::format("cuBLASLt has no product for '{}': {} rows, {} by {}, {}", label,
                                   shape_.rows, shape_.out, shape_.in, name_of(shape_.dtype)));
