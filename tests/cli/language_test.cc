@@ -89,6 +89,35 @@ TEST_F(CliLanguage, ThePageIsInTheLanguageToo) {
   }
 }
 
+TEST_F(CliLanguage, TheDoctorsHelpIsInTheReadersLanguage) {
+  const std::pair<const char*, const char*> expected[] = {{"en", "Needs no card and runs nothing."},
+                                                          {"zh", "不需要显卡"},
+                                                          {"ja", "GPU は不要"},
+                                                          {"de", "Braucht keine Karte"}};
+  for (const auto& [code, words] : expected) {
+    const std::string lang = std::string("--lang=") + code;
+    const std::string text = run({"doctor", "--help", lang}).out;
+    expect_holds(text, {words, "--snapshot=FILE", "--torch=older", "snug doctor config/"});
+    EXPECT_EQ(run({"help", "doctor", lang}).out, text);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(report::columns_of(line), 86u) << line;
+    }
+  }
+}
+
+TEST_F(CliLanguage, SnapshotsThatCannotBeReadAreSaidInTheLanguage) {
+  folder_.write("text.pickle", "hello");
+  for (const char* code : {"zh", "ja", "de"}) {
+    for (const char* file : {"text.pickle", "none.pickle", "data"}) {
+      const ProgramResult result =
+          run({"doctor", std::string("--snapshot=") + file, std::string("--lang=") + code});
+      EXPECT_EQ(result.exit_code, 4) << result.err;
+      EXPECT_FALSE(report::has_english(result.err)) << result.err;
+    }
+  }
+}
+
 TEST_F(CliLanguage, TheManPageHasEveryCommand) {
   const ProgramResult man = run({"--man"});
   EXPECT_EQ(man.exit_code, 0) << man.err;

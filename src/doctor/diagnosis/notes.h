@@ -66,7 +66,8 @@ enum class NoteId : std::uint8_t {
   kSurvivesExpandable,      // {needed with them} {what it had} {needed without}
   kConfigDoesNotExplain,    // {the log's} {the config's}
   kAssumedRun,              // {settings}: no config; these explain the message
-  kEffectiveBatch,          // {batch_size} {micro-steps of all processes} {their product}
+  // {batch_size} {micro-steps of all processes} {their product}; both "" with one micro-step
+  kEffectiveBatch,
   // What usually helps, where there is no config to try it on.
   kAdviceBatch,          // {key of the batch} {key of the accumulation}
   kAdviceCheckpointing,  // {how it is switched on}

@@ -53,6 +53,7 @@ Note assumed_note(const torch::TorchRun& run) {
 
 Note effective_batch_note(const torch::TorchRun& run) {
   const std::int64_t steps = run.accumulation_steps * run.world_size;
+  if (steps == 1) return {NoteId::kEffectiveBatch, {std::to_string(run.batch_size), "", ""}};
   return {NoteId::kEffectiveBatch,
           {std::to_string(run.batch_size), std::to_string(steps),
            std::to_string(run.batch_size * steps)}};

@@ -47,6 +47,11 @@ constexpr MessageRow<doctor::diagnosis::NoteId> kPlainNotes[] = {
  "train.py 中的全局变量 `logits` 一直占着最近一次的 logits；计算完损失后执行 `del logits` 即可释放。",
  "train.py のグローバル変数 `logits` が直前の logits を保持し続けます。損失を計算した後に `del logits` すれば解放されます。",
  "Die globale Variable `logits` in train.py hält die letzten Logits fest; `del logits` nach der Berechnung des Loss gibt sie frei."}},
+{doctor::diagnosis::NoteId::kEffectiveBatch, {
+ "batch_size = {0} sequences are on the card at once, and every micro-step makes an update: {0} is the effective batch, too. With gradient_accumulation_steps above 1 the two can be chosen apart.",
+ "batch_size = {0} 表示同时在显卡上的序列数；每个微步就是一次更新，因此有效批次大小也是 {0}。gradient_accumulation_steps 大于 1 时两者可以分开设置。",
+ "batch_size = {0} は同時に GPU に置かれるシーケンスの数です。マイクロステップ 1 回で 1 回の更新になるため、実効バッチサイズも {0} です。gradient_accumulation_steps を 1 より大きくすると、両者を別々に決められます。",
+ "batch_size = {0} Sequenzen liegen gleichzeitig auf der Karte, und jeder Mikroschritt ist ein Update: {0} ist also auch der effektive Batch. Mit gradient_accumulation_steps über 1 lassen sich beide getrennt wählen."}},
 {doctor::diagnosis::NoteId::kMythHalvingHalves, {
  "\"Half the batch, half the memory\": no. Activations and logits halve; weights, gradients and optimizer state stay.",
  "“批次大小减半，显存就减半”：不对。激活值和 logits 减半，而权重、梯度和优化器状态不变。",
