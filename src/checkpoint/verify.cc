@@ -75,16 +75,21 @@ class Verifier {
   std::int64_t bytes_read_ = 0;
 };
 
-void check_links(const OutFolder& out, OutDirVerdict& verdict) {
+void check_links(const OutFolder& out, FileSystem& file_system, OutDirVerdict& verdict) {
   const auto& found = verdict.checkpoints;
   for (const char* name : {"latest", "best"}) {
     const auto target = out.pointed(name);
-    if (!target) continue;
+    const Path link = out.path() / name;
+    if (!target) {
+      if (file_system.kind(link) != std::filesystem::file_type::not_found) {
+        verdict.problems.push_back(fmt::format("{} leads to no checkpoint", link.string()));
+      }
+      continue;
+    }
     const auto is_target = [&](const CheckpointVerdict& v) {
       return v.folder.filename() == *target;
     };
     const auto checkpoint = std::ranges::find_if(found, is_target);
-    const Path link = out.path() / name;
     if (checkpoint == found.end()) {
       verdict.problems.push_back(
           fmt::format("{} leads to {}, which is not there", link.string(), *target));
@@ -122,7 +127,7 @@ OutDirVerdict verify_out_dir(const Path& path, FileSystem& file_system,
   std::ranges::sort(verdict.checkpoints, std::less(), [](const CheckpointVerdict& v) {
     return std::pair(v.save_number, v.iteration);
   });
-  check_links(out, verdict);
+  check_links(out, file_system, verdict);
   return verdict;
 }
 

@@ -75,6 +75,15 @@ TEST_F(VerifyTest, LinksThatLeadNowhereOrToAnOlderOneAreTold) {
   EXPECT_NE(verdict.problems[1].find("step-000999, which is not there"), std::string::npos);
 }
 
+TEST_F(VerifyTest, ALinkToNoCheckpointAtAllIsTold) {
+  fs::remove(out_ / "latest");
+  fs::create_symlink("nowhere", out_ / "latest");
+  const OutDirVerdict verdict = verify(out_);
+  ASSERT_EQ(verdict.problems.size(), 1u);
+  EXPECT_NE(verdict.problems[0].find("latest leads to no checkpoint"), std::string::npos);
+  EXPECT_FALSE(verdict.whole());
+}
+
 TEST_F(VerifyTest, WhatCannotBeReadIsNotCalledDamaged) {
   FaultPlan plan;
   plan.read_fault_at = 4;
