@@ -10,6 +10,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "backend/cpu/team_gauge.h"
+#include "backend/cpu/threads.h"
+
 namespace snug::cpu {
 
 constexpr int kMaxThreads = 256;
@@ -37,13 +40,16 @@ class TaskShares {
     }
   }
 
+  // How many tasks it was.
   template <class Fn>
-  void work(int part, Fn&& fn) {
+  std::int64_t work(int part, Fn&& fn) {
+    std::int64_t count = 0;
     const int first = part / group_ * group_;
     for (int i = 0; i < group_; ++i) {
       Share& share = shares_[static_cast<std::size_t>(first + (part - first + i) % group_)];
-      for (std::int64_t task = take(share); task < share.end; task = take(share)) fn(task);
+      for (std::int64_t task = take(share); task < share.end; task = take(share), ++count) fn(task);
     }
+    return count;
   }
 
  private:
@@ -59,13 +65,35 @@ class TaskShares {
   std::array<Share, kMaxThreads> shares_;
 };
 
-// fn(task) for tasks 0 to count - 1 on all threads.
+// Whether share_tasks would now leave all to the calling thread.
+inline bool works_alone() {
+  return team_size() == 1 || TeamGauge::of_this_thread().prefers_alone(TeamGauge::Clock::now());
+}
+
+// fn(task) for tasks 0 to count - 1 on all threads; on the calling one alone where there is but one
+// task, and as long as the others are of no help.
 template <class Fn>
 void share_tasks(std::int64_t count, Fn&& fn) {
+  using Clock = TeamGauge::Clock;
   const int threads = team_size();
+  TeamGauge& gauge = TeamGauge::of_this_thread();
+  TeamGauge::Region region;
+  region.task_count = count;
+  region.start = Clock::now();
+  if (count <= 1 || threads == 1 || gauge.prefers_alone(region.start)) {
+    const ThreadCountScope alone(1);  // or a library's product would take the team after all
+    for (std::int64_t task = 0; task < count; ++task) fn(task);
+    return;
+  }
   TaskShares shares(count, threads, threads);
 #pragma omp parallel num_threads(threads)
-  shares.work(omp_get_thread_num(), fn);
+  {
+    const int part = omp_get_thread_num();
+    const std::int64_t done = shares.work(part, fn);
+    if (part == 0) region.own_count = done, region.own_end = Clock::now();
+  }
+  region.end = Clock::now();
+  gauge.add(region);
 }
 
 }  // namespace snug::cpu

@@ -55,6 +55,7 @@ void run_tile_product(const WidenedProductOn<Bf16>& p, const Scratch& scratch, T
   TaskShares shares(d.task_count(), threads, threads);
   const TileTasks tasks{p, d, shares, scratch, threads};
   const auto work = unit == TileUnit::kAmx ? work_on_amx : work_on_avx512_bf16;
+  if (works_alone()) return work(tasks, 0);
 #pragma omp parallel num_threads(threads)
   work(tasks, omp_get_thread_num());
 }

@@ -82,7 +82,7 @@ HWY_INLINE void attention_backward_of(const AttentionBackwardOn<X>& a) {
     return TileArrays(tile_layout, scratch_in(omp_get_thread_num()) + head_layout.floats);
   };
 
-  if (2 * heads > threads) {
+  if (2 * heads > threads || works_alone()) {
     share_tasks(heads, [&](std::int64_t n) {
       const std::int64_t b = n / a.H, h = n % a.H;
       const HeadArrays head = head_in(omp_get_thread_num());

@@ -9,7 +9,6 @@
 #endif
 
 #include <hwy/highway.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +18,7 @@
 #include "backend/cpu/kernels/any_precision.h"
 #include "backend/cpu/kernels/attention/tiles-inl.h"
 #include "backend/cpu/kernels/kernels.h"
+#include "backend/cpu/task_shares.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace snug::cpu::HWY_NAMESPACE {
@@ -74,8 +74,7 @@ HWY_INLINE void attention_decode_of(const AttentionDecodeOn<X>& a) {
     for (std::int64_t h = 0; h < a.H; ++h) head(h);
     return;
   }
-#pragma omp parallel for schedule(static)
-  for (std::int64_t h = 0; h < a.H; ++h) head(h);
+  share_tasks(a.H, head);
 }
 
 void attention_decode_target(AnyPrecision<AttentionDecodeOn> any) {
