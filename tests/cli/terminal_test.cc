@@ -153,5 +153,33 @@ TEST_F(CliTest, PlanIsColouredOnATerminalOnly) {
   EXPECT_NE(run(plan + Words{"--color=always"}).out.find("\033["), std::string::npos);
 }
 
+TEST_F(CliTest, ADumbTerminalGetsNoEscapes) {
+  const char* const before = std::getenv("TERM");
+  const std::string kept = before != nullptr ? before : "";
+  ::setenv("TERM", "dumb", 1);
+  const ProgramResult result =
+      run_on_terminal(Words{"plan"} + tiny(), folder_.path().string(), 100);
+  before != nullptr ? ::setenv("TERM", kept.c_str(), 1) : ::unsetenv("TERM");
+  EXPECT_NE(result.out.find("Fits."), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find('\033'), std::string::npos) << result.out;
+}
+
+// But for commands, which are to be copied.
+TEST_F(CliTest, ReportsFitANarrowTerminal) {
+  const std::string folder = folder_.path().string();
+  for (const Words& command :
+       {Words{"plan"} + tiny({"--color=never"}), Words{"cards"}, Words{"help", "train"}}) {
+    std::istringstream lines(run_on_terminal(command, folder, 50).out);
+    int count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+      if (line.ends_with('\r')) line.pop_back();
+      const bool is_command =
+          line.find("snug ") != std::string::npos || line.find(" --") != std::string::npos;
+      EXPECT_TRUE(columns_of(line) <= 50 || is_command) << line;
+    }
+    EXPECT_GT(count, 20) << command[0];
+  }
+}
+
 }  // namespace
 }  // namespace snug
