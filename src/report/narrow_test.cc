@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "report/doctor/columns.h"
+#include "report/columns.h"
 
 namespace snug::report {
 namespace {
