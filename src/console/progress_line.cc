@@ -32,16 +32,17 @@ std::string progress_line(const ProgressFacts& facts, std::size_t columns) {
   const std::string head = fmt::format("iter {:>{}}/{}", facts.iteration, last.size(), last);
   const std::string loss =
       std::isfinite(facts.loss) ? fmt::format(" loss {:<7.4f}", facts.loss) : std::string(13, ' ');
-  const std::string rate =
-      fmt::format("  {:>7} tok/s", with_thousands(std::llround(facts.tokens_per_second)));
-  const std::string eta = fmt::format("  ETA {:<7}", format_duration(facts.seconds_left));
-  const std::size_t needed = head.size() + loss.size() + rate.size() + eta.size();
+  const std::size_t needed = head.size() + loss.size();
   std::size_t room = columns > needed ? columns - needed : 0;
   const auto if_it_fits = [&](const std::string& part) {
     if (part.size() > room) return std::string();
     room -= part.size();
     return part;
   };
+  const std::string eta =
+      if_it_fits(fmt::format("  ETA {:<7}", format_duration(facts.seconds_left)));
+  const std::string rate = if_it_fits(
+      fmt::format("  {:>7} tok/s", with_thousands(std::llround(facts.tokens_per_second))));
   const std::size_t pair_width =
       std::max(byte_pair(facts.planned_bytes, facts.planned_bytes).size(),
                byte_pair(facts.resident_bytes, facts.planned_bytes).size());

@@ -28,6 +28,12 @@ TEST(ProgressLine, EightyColumnsKeepWhatMattersMost) {
             "iter 1200/5000 loss 1.4812    12,345 tok/s  mem 12.00/40.00 MiB  ETA 12m    ");
 }
 
+// Nothing is cut in two.
+TEST(ProgressLine, FortyColumnsLoseTheRateFirstAndThenTheTimeLeft) {
+  EXPECT_EQ(progress_line(facts(), 39), "iter 1200/5000 ▕████     ▏ loss 1.4812 ");
+  EXPECT_EQ(progress_line(facts(), 40), "iter 1200/5000 loss 1.4812   ETA 12m    ");
+}
+
 // Every digit may change, and what is not known yet may become known: no field moves.
 TEST(ProgressLine, KeepsItsShapeAsDigitsChange) {
   ProgressFacts other = facts();
