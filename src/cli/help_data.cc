@@ -39,7 +39,8 @@ std::string data_help() {
   return "snug data FOLDER [--json]\n\n"
          "Describes a data set: tokens and files of train and val, the vocabulary,\n"
          "documents, tokens outside the vocabulary, and how it begins. Exit code 0, or 4\n"
-         "when there are tokens outside the vocabulary.\n\n"
+         "when there are tokens outside the vocabulary, or ids of 32 bits in a file\n"
+         "without a header.\n\n"
          "  snug data data/shakespeare_char\n";
 }
 
