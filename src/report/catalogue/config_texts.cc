@@ -17,12 +17,12 @@ constexpr Texts kConfigLines[] = {
 {"write a number, such as {0}", "请写数字，例如 {0}", "{0} のような数を書いてください", "bitte eine Zahl schreiben, etwa {0}"},
 {"write a string, such as {0}", "请写字符串，例如 {0}", "{0} のような文字列を書いてください", "bitte eine Zeichenkette schreiben, etwa {0}"},
 {"{0} = {1} does not fit 64 bits", "{0} = {1} 超出 64 位", "{0} = {1} は 64 ビットに収まりません", "{0} = {1} passt nicht in 64 Bit"},
-{"{0} takes above {1} to below {2}", "{0} 须大于 {1} 且小于 {2}", "{0} は {1} より大きく {2} より小さい値です", "{0} liegt über {1} und unter {2}"},
-{"{0} takes above {1} to {2}", "{0} 须大于 {1}，最大 {2}", "{0} は {1} より大きく {2} 以下です", "{0} liegt über {1} und ist höchstens {2}"},
-{"{0} takes {1} to below {2}", "{0} 须至少 {1} 且小于 {2}", "{0} は {1} 以上 {2} 未満です", "{0} ist mindestens {1} und unter {2}"},
-{"{0} takes {1} to {2}", "{0} 可取 {1} 到 {2}", "{0} に使えるのは {1}～{2} です", "{0} reicht von {1} bis {2}"},
-{"{0} takes above {1}", "{0} 须大于 {1}", "{0} は {1} より大きい値です", "{0} muss größer als {1} sein"},
-{"{0} takes {1} or more", "{0} 须至少为 {1}", "{0} は {1} 以上です", "{0} ist mindestens {1}"},
+{"{0} takes above {1} to below {2}", "{0} 须大于 {1} 且小于 {2}", "{0} は {1} より大きく {2} より小さい値でなければなりません", "{0} muss größer als {1} und kleiner als {2} sein"},
+{"{0} takes above {1} to {2}", "{0} 须大于 {1} 且不超过 {2}", "{0} は {1} より大きく {2} 以下でなければなりません", "{0} muss größer als {1} und höchstens {2} sein"},
+{"{0} takes {1} to below {2}", "{0} 须不小于 {1} 且小于 {2}", "{0} は {1} 以上 {2} 未満でなければなりません", "{0} muss mindestens {1} und kleiner als {2} sein"},
+{"{0} takes {1} to {2}", "{0} 可取 {1} 至 {2}", "{0} に使えるのは {1} から {2} です", "{0} muss zwischen {1} und {2} liegen"},
+{"{0} takes above {1}", "{0} 须大于 {1}", "{0} は {1} より大きくなければなりません", "{0} muss größer als {1} sein"},
+{"{0} takes {1} or more", "{0} 须不小于 {1}", "{0} は {1} 以上でなければなりません", "{0} muss mindestens {1} sein"},
 {"it can be {0}, or the path of a model, such as {1}", "可取 {0}，或模型的路径，例如 {1}", "使えるのは {0}、または {1} のようなモデルのパスです", "möglich sind {0} oder der Pfad eines Modells, etwa {1}"},
 {"it can be {0}", "可取 {0}", "使えるのは {0} です", "möglich sind {0}"},
 {"it must not be empty", "不能为空", "空にはできません", "darf nicht leer sein"},
@@ -118,7 +118,6 @@ constexpr Texts kConfigLines[] = {
 {"{0} is not a number", "{0} 不是数字", "{0} は数値ではありません", "{0} ist keine Zahl"},
 {"{0} is not True or False", "{0} 不是 True 或 False", "{0} は True でも False でもありません", "{0} ist weder True noch False"},
 {"{0} is not a string", "{0} 不是字符串", "{0} は文字列ではありません", "{0} ist keine Zeichenkette"},
-{"{0} takes {1}", "{0} 可取 {1}", "{0} に使えるのは {1} です", "{0} nimmt {1}"},
 };
 // clang-format on
 

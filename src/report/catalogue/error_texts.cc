@@ -186,11 +186,20 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
   }
 }
 
+// Digits in groups of three, as English writes them: "7", "16,384", but not the "1,5" of a user.
+bool is_grouped_number(std::string_view text) {
+  const std::size_t first = text.size() % 4;  // of "16,384": 2
+  if (text.empty() || first == 0) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_comma = i >= first && (i - first) % 4 == 0;
+    if (is_comma ? text[i] != ',' : text[i] < '0' || text[i] > '9') return false;
+  }
+  return true;
+}
+
 // "16,384" and "22.55 GiB" as the language writes them; anything else as it is.
 std::string number_like(Language language, const std::string& value) {
-  if (value.find_first_not_of("0123456789,") == std::string::npos) {
-    return number_in(language, value);
-  }
+  if (is_grouped_number(value)) return number_in(language, value);
   return value.find(' ') == std::string::npos ? value : amount_in(language, value);
 }
 
