@@ -1,10 +1,13 @@
 // The memory bandwidth of this machine, as ops that stream through tensors could have it.
 #pragma once
 
+#include "backend/cpu/arena.h"
+
 namespace snug::cpu {
 
 // Bytes a second of z = x + y over arrays far larger than any cache, on all threads: two reads and
-// a write per element, the best of some. Takes 768 MiB for a fraction of a second.
-double measure_bandwidth();
+// a write per element, the best of some. In the arena of a run, whose content is lost; where that
+// is too small, in 768 MiB beside it for a fraction of a second.
+double measure_bandwidth(const Arena& of_run);
 
 }  // namespace snug::cpu

@@ -108,7 +108,7 @@ std::byte* CpuExecutor::bytes(TensorId id, std::int64_t offset, std::int64_t byt
 
 double CpuExecutor::measure_byte_rate() {
   const ThreadCountScope scope(threads_);
-  return measure_bandwidth();
+  return measure_bandwidth(arena_);
 }
 
 std::vector<backend::TimedOp> CpuExecutor::time_ops(const std::function<void()>& work) {
