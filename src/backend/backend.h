@@ -69,7 +69,7 @@ class Executor {
   // second in the executor's own memory, whose content is lost: before the first load. 0: unknown.
   virtual double measure_peak_flops() = 0;
   // Bytes per second, read and written, of what streams through the device's memory, in the same
-  // way; for a small run on the processor in 768 MiB beside the plan's. 0: unknown.
+  // way; for a small run on the processor in 700 MiB beside the plan's. 0: unknown.
   virtual double measure_byte_rate() = 0;
 
   // What `work` has this executor do, op by op, by the device's own clock.
