@@ -29,6 +29,7 @@ class TokenFile : public TokenSource {
   std::int64_t token_count() const noexcept override { return token_count_; }
   const std::string& name() const noexcept override { return file_.name(); }
   std::vector<std::string> files() const override { return {name()}; }
+  bool has_header() const noexcept override { return header_bytes_ > 0; }
 
   // What is appended to the file is not looked at.
   void read(std::int64_t first, std::span<std::int32_t> out) const override;

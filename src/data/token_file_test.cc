@@ -212,5 +212,38 @@ TEST(TokenFile, IdsOf32BitsAreNotTakenFor16) {
       looks_like_wide_ids(TokenFile(dir.write("s", little_endian_bytes(all_small)), needs)));
 }
 
+TEST(TokenFile, IdsOf16BitsThatBeginLikeWiderOnes) {
+  const TestDirectory dir;
+  const TokenFileNeeds needs{.vocab_size = 65536, .block_size = 4};
+  const auto looks_wide = [&](const std::vector<std::uint16_t>& ids) {
+    return looks_like_wide_ids(TokenFile(dir.write("ids.bin", little_endian_bytes(ids)), needs));
+  };
+  std::vector<std::uint16_t> ids(100000);
+  for (std::size_t i = 0; i < ids.size(); i += 2) ids[i] = static_cast<std::uint16_t>(i % 50257);
+  EXPECT_TRUE(looks_wide(ids));
+  for (std::size_t i = 50001; i < 60000; i += 2) ids[i] = 2;  // far from the first tokens
+  EXPECT_FALSE(looks_wide(ids));
+
+  // A few values, each with a label of 0 or 1.
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    ids[i] = static_cast<std::uint16_t>(i % 2 == 0 ? i % 40 : i / 7 % 2);
+  }
+  EXPECT_FALSE(looks_wide(ids));
+
+  const std::vector<std::uint16_t> odd_count(129, 7);
+  EXPECT_FALSE(looks_wide(odd_count));
+}
+
+TEST(TokenFile, AHeaderSaysTheWidthOfIds) {
+  const TestDirectory dir;
+  std::vector<std::uint16_t> ids(200);
+  for (std::size_t i = 0; i < ids.size(); i += 2) ids[i] = 300;
+  const TokenFileNeeds needs{.vocab_size = 65536, .block_size = 4};
+  EXPECT_TRUE(looks_like_wide_ids(TokenFile(dir.write("a", little_endian_bytes(ids)), needs)));
+  const std::string header = llmc_header(20240520, 1, 200);
+  EXPECT_FALSE(
+      looks_like_wide_ids(TokenFile(dir.write("b", header + little_endian_bytes(ids)), needs)));
+}
+
 }  // namespace
 }  // namespace snug::data

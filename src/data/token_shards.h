@@ -25,6 +25,7 @@ class TokenShards : public TokenSource {
   std::int64_t token_count() const noexcept override { return starts_.back(); }
   const std::string& name() const noexcept override { return name_; }
   std::vector<std::string> files() const override;
+  bool has_header() const noexcept override { return shards_.front()->has_header(); }
   void read(std::int64_t first, std::span<std::int32_t> out) const override;
   bool check_all_ids() const override;
 

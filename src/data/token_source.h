@@ -24,6 +24,7 @@ class TokenSource {
   virtual std::int64_t token_count() const noexcept = 0;
   virtual const std::string& name() const noexcept = 0;
   virtual std::vector<std::string> files() const = 0;  // their paths, in order
+  virtual bool has_header() const noexcept = 0;        // that says how many bytes an id takes
 
   // Fills `out` with the tokens from position `first`, which must be there. Any number of threads
   // may read; nothing is allocated. Throws DataError for an id outside the vocabulary and for a

@@ -16,6 +16,7 @@ struct Vocabulary {
   // "GPT-2's, as data/x has no meta.pkl"
   std::string origin;
   std::optional<Meta> meta;  // of the data set, where there is one
+  bool is_stated = false;    // by meta.pkl or the key vocab_size; else the ids should be GPT-2's
 };
 
 // data/<dataset>, or the dataset itself where it is an absolute path.

@@ -56,7 +56,7 @@ void take_device(StartedRun& run, console::Console& console) {
   for (const std::string& line : card_lines(card)) console.line(line);
 }
 
-void open_data(StartedRun& run, const data::Vocabulary& vocabulary) {
+void open_data(StartedRun& run, const data::Vocabulary& vocabulary, console::Console& console) {
   const config::Config& config = run.config.values;
   const std::string model = run.origin ? run.origin->name : run.resume ? config.out_dir : "";
   const data::TokenFileNeeds needs{config.vocab_size, config.block_size, model};
@@ -65,7 +65,11 @@ void open_data(StartedRun& run, const data::Vocabulary& vocabulary) {
   run.val_tokens = data::open_tokens(folder, "val", needs);
   for (const data::TokenSource* tokens : {run.train_tokens.get(), run.val_tokens.get()}) {
     tokens->check_all_ids();
-    if (!vocabulary.meta) data::require_narrow_ids(*tokens);
+    if (!vocabulary.is_stated && !run.resume) {
+      data::require_narrow_ids(*tokens);
+    } else if (data::looks_like_wide_ids(*tokens)) {
+      console.line(data::wide_ids_notice(*tokens));
+    }
   }
 }
 
@@ -275,7 +279,7 @@ StartedRun start_training(config::LoadedConfig config, console::Console& console
   if (vocabulary.meta && vocabulary.meta->vocab_size == vocabulary.size) {
     run.entropy_floor = vocabulary.meta->entropy_floor;
   }
-  open_data(run, vocabulary);
+  open_data(run, vocabulary, console);
   identify(run, vocabulary, console);
   const config::LoadedConfig asked = run.config;
   plan_within_budget(run, vocabulary, console);
