@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/bytes.h"
+#include "base/error.h"
 #include "pickle/machine.h"
 
 namespace snug::pickle {
@@ -31,10 +33,11 @@ std::string_view PickleMachine::text_of(std::uint32_t node) const {
 void PickleMachine::push_global(std::string_view module, std::string_view name) {
   const std::string both = fmt::format("{} {}", module, name);
   if (std::find(kNames.begin(), kNames.end(), both) == kNames.end()) {
-    fail(
-        fmt::format("it names {}.{}, and only tensors, dicts, numbers and text are read: load it "
-                    "where it was made and save it again without that",
-                    module.substr(0, 60), name.substr(0, 60)));
+    throw DataError(
+        fmt::format("{} cannot be read: it names {}.{}, and only tensors, dicts, numbers and text "
+                    "are read (byte {})\nload it where it was made and save it again without that",
+                    name_, module.substr(0, 60), name.substr(0, 60),
+                    with_thousands(static_cast<std::int64_t>(opcode_at_))));
   }
   push_text(PickleKind::kGlobal, both);
 }

@@ -16,9 +16,20 @@ using pickle::PickleDialect;
 using pickle::PickleKind;
 using pickle::PickleValue;
 
-// The pickled number 0x1950a86a20f9469cfc6c, and version 1001.
-constexpr std::string_view kMagic("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.", 15);
-constexpr std::string_view kVersion("\x80\x02M\xe9\x03.", 6);
+// The pickled number 0x1950a86a20f9469cfc6c, which has more than 64 bits, without what comes before
+// it in the protocols 2 and 3 and, with the length of a frame, in 4 and 5.
+constexpr std::string_view kMagic("\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.", 13);
+constexpr std::size_t kProtocolBytes = 2, kFrameBytes = 9;
+constexpr std::int64_t kVersion = 1001;
+
+// How long the pickle of the number is that `bytes` begin with; 0: it is not there.
+std::size_t magic_length(std::string_view bytes) {
+  if (!bytes.starts_with('\x80') || bytes.size() < kProtocolBytes) return 0;
+  const bool framed = bytes.substr(kProtocolBytes).starts_with('\x95');
+  const std::size_t before = kProtocolBytes + (framed ? kFrameBytes : 0);
+  if (bytes.size() < before || !bytes.substr(before).starts_with(kMagic)) return 0;
+  return before + kMagic.size();
+}
 
 constexpr std::pair<std::string_view, std::int64_t> kElementBytes[] = {
     {"torch FloatStorage", 4},    {"torch DoubleStorage", 8}, {"torch HalfStorage", 2},
@@ -106,18 +117,19 @@ void add_storages(const FileBytes& file, const PickleValue& keys, std::int64_t o
 
 bool is_before_zip(const std::filesystem::path& path) {
   const InputFile file(path);
-  std::array<char, kMagic.size()> start{};
+  std::array<char, kProtocolBytes + kFrameBytes + kMagic.size()> start{};
   file.read_at(0, std::as_writable_bytes(std::span(start)));
-  return std::string_view(start.data(), start.size()) == kMagic;
+  return magic_length({start.data(), start.size()}) > 0;
 }
 
 OldContent read_old_content(const FileBytes& file) {
   const std::string bytes = beginning_of(file, pickle::PickleLimits::kFileBytes);
   std::string_view rest = bytes;
-  if (!rest.starts_with(kMagic) || !rest.substr(kMagic.size()).starts_with(kVersion)) {
+  rest.remove_prefix(magic_length(rest));
+  const pickle::PickleDocument version = take_pickle(rest, file.name(), PickleDialect::kPlain);
+  if (version.root().kind() != PickleKind::kInt || version.root().integer() != kVersion) {
     fail(file, "it is of a version that is not known");
   }
-  rest.remove_prefix(kMagic.size() + kVersion.size());
   check_machine(file, take_pickle(rest, file.name(), PickleDialect::kPlain).root());
   OldContent content{take_pickle(rest, file.name(), PickleDialect::kTorch), {}};
   const pickle::PickleDocument keys = take_pickle(rest, file.name(), PickleDialect::kPlain);

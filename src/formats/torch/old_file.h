@@ -1,4 +1,5 @@
-// What torch.save wrote before PyTorch 1.6, and still can: GPT-2's first pytorch_model.bin is one.
+// What torch.save wrote before PyTorch 1.6, and still can, in any of the pickle protocols 2 to 5:
+// GPT-2's first pytorch_model.bin is one.
 // Three pickles (a magic number, a version, the machine), the value, the keys of its storages; then
 // the storages one after the other, each with its element count before it.
 #pragma once
