@@ -67,6 +67,7 @@ class Preparation {
         resumable() ? read_journal(staging.path(), settings, std::ssize(options_.inputs))
                     : std::nullopt;
     if (!earlier) staging.clear();
+    staging.reserve_room();
     if (options_.split == Split::kCharacters) keep_inputs(staging);
     total_bytes_ = kept_.byte_count_of(options_.inputs);
     if (options_.split == Split::kCharacters) count_batches();
@@ -181,13 +182,29 @@ class Preparation {
         require_not_stopped();
       }
       while (pool.under_way() > 0) take();
+    } catch (const StagingError& error) {
+      staging.free_room();
+      keep_if_possible(keep);
+      throw DeviceError(fmt::format("{}\n{}", error.what(), future_of(staging)));
     } catch (const Error&) {
-      try {
-        keep();
-      } catch (const Error&) {  // a full disk: the journal before this one holds
-      }
+      keep_if_possible(keep);
       throw;
     }
+  }
+
+  // On a full disk the journal before this one holds.
+  template <typename Keep>
+  static void keep_if_possible(const Keep& keep) {
+    try {
+      keep();
+    } catch (const Error&) {
+    }
+  }
+
+  static std::string future_of(const StagingFolder& staging) {
+    return has_journal(staging.path())
+               ? "what is done so far is kept: make room, and the same command goes on from there"
+               : "nothing of it could be kept: make room, and start again";
   }
 
   std::int64_t characters_of(std::int64_t batch) const {

@@ -1,6 +1,7 @@
 #include "prepare/prepare_bpe.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -228,6 +229,47 @@ TEST_F(PrepareTest, ATextGoesOnAfterAKill) {
   EXPECT_TRUE(prepare_bpe(made, {}).went_on);
   EXPECT_EQ(out("train.bin"), tokens_of(split_in_python(text).train));
   EXPECT_EQ(out("val.bin"), tokens_of(split_in_python(text).val));
+}
+
+// Files of this process may not grow further; a full disk is told in the same way.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t byte_count) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{byte_count, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST_F(PrepareTest, AFullDiskKeepsWhatItSaysItKeeps) {
+  folder_.write("text", some_text(4 * kMegabyte, 4));
+  BpeOptions made = options({"text"}, DocumentKind::kLine);
+  made.val_share = 0.1;
+  made.thread_count = 1;
+  made.directory = folder_.path() / "whole";
+  prepare_bpe(made, {});
+  made.directory = folder_.path() / "out";
+  const auto told_within = [&](rlim_t byte_count) {
+    const FileSizeLimit limit(byte_count);
+    return message_of<DeviceError>([&] { prepare_bpe(made, {}); });
+  };
+  expect_holds(told_within(100'000),
+               {"train.bin cannot be written", "nothing of it could be kept"});
+  EXPECT_FALSE(std::filesystem::exists(made.directory));
+  expect_holds(told_within(1'500'000), {"train.bin cannot be written", "so far is kept"});
+  EXPECT_TRUE(prepare_bpe(made, {}).went_on);
+  EXPECT_EQ(folder_.read("out/train.bin"), folder_.read("whole/train.bin"));
+  EXPECT_FALSE(std::filesystem::exists(made.directory / ".prepare"));
 }
 
 // The share is of all inputs, and what an earlier run has done is part of it.

@@ -41,9 +41,7 @@ std::int64_t StagedTokens::header_bytes() const {
 }
 
 void StagedTokens::fail(const char* what) const {
-  throw DeviceError(
-      fmt::format("{} {}: {}\nwhat is done so far is kept: the same command goes on from there",
-                  path_, what, std::strerror(errno)));
+  throw StagingError(fmt::format("{} {}: {}", path_, what, std::strerror(errno)));
 }
 
 void StagedTokens::open_shard(std::int64_t shard, std::int64_t kept_tokens) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "prepare/options.h"
 
 namespace snug::prepare {
@@ -20,10 +21,16 @@ struct TokenLayout {
   int first_shard = 0;            // its number in the name
 };
 
+// A full disk, or one that fails. Its message leaves open whether the run can go on later.
+class StagingError : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
 class StagedTokens {
  public:
-  // Goes on after `kept_tokens` of what is in `folder`, 0 for a new one. Throws DeviceError, as all
-  // that follows.
+  // Goes on after `kept_tokens` of what is in `folder`, 0 for a new one. Throws StagingError, as
+  // all that follows.
   StagedTokens(std::filesystem::path folder, TokenLayout layout, std::int64_t kept_tokens);
   ~StagedTokens();
   StagedTokens(const StagedTokens&) = delete;

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <system_error>
 
 #include "base/error.h"
@@ -20,6 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLockName = "lock";
+constexpr const char* kReserveName = "reserve";
+constexpr std::size_t kReserveBytes = 1 << 16;
 
 void sync_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -60,6 +63,15 @@ void StagingFolder::clear() {
     std::error_code ignored;
     if (entry.path().filename() != kLockName) fs::remove_all(entry.path(), ignored);
   }
+}
+
+void StagingFolder::reserve_room() const {
+  std::ofstream(path_ / kReserveName, std::ios::binary) << std::string(kReserveBytes, '\0');
+}
+
+void StagingFolder::free_room() const noexcept {
+  std::error_code ignored;
+  fs::remove(path_ / kReserveName, ignored);
 }
 
 void StagingFolder::publish(const std::vector<std::string>& names) {

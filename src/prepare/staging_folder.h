@@ -23,6 +23,10 @@ class StagingFolder {
   // Removes what an earlier run left.
   void clear();
 
+  // Takes a little room, as far as there is some, and gives it back: on a full disk, for a journal.
+  void reserve_room() const;
+  void free_room() const noexcept;
+
   // Puts these files, complete and on the disk, into their place, replacing what was there, and
   // removes the folder. A kill while it does so leaves a mark that the data set is not whole, and
   // the next run starts over. Throws DeviceError.
