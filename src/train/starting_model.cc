@@ -66,11 +66,16 @@ std::string locate_model(const std::string& name) {
                     "model.safetensors was wanted\ncheck the path of init_from",
                     name));
   }
+  std::string caches;
+  for (const auto& cache : formats::huggingface::download_caches()) {
+    caches += (caches.empty() ? "" : ", ") + cache.string();
+  }
   throw DataError(fmt::format(
       "{0} is not here: neither a file or folder of that name, nor in Hugging Face's cache\n"
+      "looked in: {1}\n"
       "a folder with config.json and model.safetensors was wanted\n"
       "get it where there is a network: pip install huggingface_hub && hf download {0}",
-      name));
+      name, caches.empty() ? "nothing, as HOME is not set" : caches));
 }
 
 formats::Source take_starting_model(config::LoadedConfig& config) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "formats/format.h"
 
@@ -13,8 +14,12 @@ Source open_huggingface(const checkpoint::Path& path);
 void write_huggingface(const Source& source, const checkpoint::Path& to,
                        const WriteOptions& options);
 
-// The folder of a downloaded model ("gpt2", "gpt2-medium", "openai-community/gpt2") in the local
-// cache of Hugging Face's programs; nothing when it is not there.
+// Where Hugging Face's programs keep what they download, by their environment variables; the
+// folders need not exist.
+std::vector<checkpoint::Path> download_caches();
+
+// The folder of a downloaded model ("gpt2", "gpt2-medium", "openai-community/gpt2") in one of them;
+// one without weights only if there is no other, nothing when it is not there.
 std::optional<checkpoint::Path> find_downloaded(const std::string& model);
 
 // Weights that the format keeps as (in, out), by the names of gpt2/spec.h.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "checkpoint/tensor_label.h"
@@ -64,6 +65,14 @@ class Fields {
     return at->get<std::string>();
   }
 
+  // Of the object under `key`, its text under `inner`; empty where there is no such object.
+  std::optional<std::string> text_within(const char* key, const char* inner) const {
+    const auto at = json_.find(key);
+    if (at == json_.end() || !at->is_object()) return std::nullopt;
+    const auto text = at->find(inner);
+    return text != at->end() && text->is_string() ? text->get<std::string>() : "";
+  }
+
   [[noreturn]] void fail(const std::string& what) const {
     throw DataError(
         fmt::format("{} {}\nthe config.json of a GPT-2 model was wanted, as transformers writes it",
@@ -112,6 +121,10 @@ ModelConfig parse_model_config(std::string_view text, const std::string& file) {
   const Fields fields(text, file);
   if (const std::string type = fields.text("model_type", "gpt2"); type != "gpt2") {
     fields.fail(fmt::format("is of model_type {}; gpt2 is read", checkpoint::printable(type)));
+  }
+  if (const auto method = fields.text_within("quantization_config", "quant_method")) {
+    throw DataError(fmt::format("{} has a quantization_config ({}): its weights are quantized\n{}",
+                                file, checkpoint::printable(*method), kHowToDequantize));
   }
   ModelConfig config;
   config.sizes.n_layer = fields.size("n_layer", "num_hidden_layers");

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <cstdlib>
 
 #include "base/error.h"
 #include "base/input_file.h"
@@ -79,6 +77,35 @@ void drop_other_tensors(Source& source) {
   if (!others.empty()) source.notices.push_back("left out, as GPT-2 has no such tensor: " + others);
 }
 
+// Whole numbers where weights should be, or the packed ones of GPTQ and AWQ.
+void refuse_quantized(const WeightFiles& files, const Source& source) {
+  for (const auto& [name, dtype] : files.others) {
+    if (is_mask(name) || !name.ends_with("weight")) continue;
+    throw DataError(fmt::format("{}: tensor {} is of {}: the model is quantized\n{}", source.name,
+                                checkpoint::printable(name), dtype, kHowToDequantize));
+  }
+}
+
+// As the file has them, with rows for inputs: what check_complete() would tell is turned. All other
+// that is wrong is left to it.
+void check_conv1d_shapes(const Source& source) {
+  check_sizes(source.sizes, source.name);
+  const auto turned = [](const Shape& shape) { return Shape{shape[1], shape[0]}; };
+  for (const model::ParameterSpec& parameter : source.model().parameters) {
+    const auto found = source.tensors.find(parameter.name);
+    if (found == source.tensors.end()) return;
+    const Shape& had = found->second.shape;
+    if (had == parameter.shape) continue;
+    if (!is_conv1d(parameter.name) || had.rank() != 2) return;
+    throw DataError(fmt::format(
+        "{}: tensor {} has another shape than the model\nwanted {}, had {}{}", source.name,
+        parameter.name, to_string(turned(parameter.shape)), to_string(turned(had)),
+        turned(had) == parameter.shape
+            ? ": it is turned, as in nn.Linear; GPT-2's files keep inputs first (Conv1D)"
+            : ""));
+  }
+}
+
 void require_tied(const ModelConfig& config, const WeightFiles& files, const Source& source) {
   const auto head = files.tensors.find("lm_head.weight");
   if (head == files.tensors.end() || config.is_tied) return;
@@ -102,36 +129,6 @@ void drop_zero_biases(Source& source) {
   std::erase_if(source.tensors, [](const auto& item) { return item.first.ends_with(".bias"); });
 }
 
-std::optional<checkpoint::Path> cache_folder() {
-  const auto variable = [](const char* name) -> std::optional<checkpoint::Path> {
-    const char* value = std::getenv(name);
-    return value != nullptr && *value != '\0' ? std::optional<checkpoint::Path>(value)
-                                              : std::nullopt;
-  };
-  if (const auto hub = variable("HF_HUB_CACHE")) return hub;
-  if (const auto hub = variable("HUGGINGFACE_HUB_CACHE")) return hub;  // its earlier name
-  if (const auto home = variable("HF_HOME")) return *home / "hub";
-  if (const auto cache = variable("XDG_CACHE_HOME")) return *cache / "huggingface" / "hub";
-  if (const auto home = variable("HOME")) return *home / ".cache" / "huggingface" / "hub";
-  return std::nullopt;
-}
-
-// The snapshot that refs/main names, or else any that is whole.
-std::optional<checkpoint::Path> snapshot_in(const checkpoint::Path& model) {
-  std::error_code error;
-  if (fs::is_regular_file(model / "refs" / "main", error)) {
-    std::string hash = read_whole_file(model / "refs" / "main", kKiB);
-    while (!hash.empty() && std::isspace(static_cast<unsigned char>(hash.back())) != 0) {
-      hash.pop_back();
-    }
-    if (is_huggingface(model / "snapshots" / hash)) return model / "snapshots" / hash;
-  }
-  for (const auto& entry : fs::directory_iterator(model / "snapshots", error)) {
-    if (is_huggingface(entry.path())) return entry.path();
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 bool is_conv1d(std::string_view parameter) {
@@ -153,7 +150,9 @@ Source open_huggingface(const checkpoint::Path& path) {
   source.name = path.string();
   source.sizes = config.sizes;
   take_tensors(files, source);
+  refuse_quantized(files, source);
   take_vocabulary(source);
+  check_conv1d_shapes(source);
   check_complete(source);
   drop_other_tensors(source);
   require_tied(config, files, source);
@@ -161,18 +160,6 @@ Source open_huggingface(const checkpoint::Path& path) {
   source.state.config_json = config_json_of(source.sizes);
   source.state.records.tokenizer = tokenizer_of(path, source.sizes.vocab_size);
   return source;
-}
-
-std::optional<checkpoint::Path> find_downloaded(const std::string& model) {
-  const std::optional<checkpoint::Path> cache = cache_folder();
-  if (!cache) return std::nullopt;
-  std::string folder = "models--" + model;
-  for (std::size_t at = folder.find('/'); at != folder.npos; at = folder.find('/')) {
-    folder.replace(at, 1, "--");
-  }
-  if (auto found = snapshot_in(*cache / folder)) return found;
-  return model.find('/') == model.npos ? find_downloaded("openai-community/" + model)
-                                       : std::nullopt;
 }
 
 }  // namespace snug::formats::huggingface

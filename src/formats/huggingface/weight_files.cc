@@ -16,6 +16,9 @@ using PlainJson = nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxIndexBytes = 16 * kMiB;
+constexpr const char* kSafetensors = "model.safetensors";
+constexpr const char* kTorch = "pytorch_model.bin";
+constexpr const char* kIndexSuffix = ".index.json";
 
 // None for masks and other tensors of whole numbers.
 std::optional<DType> float_type(std::string_view safetensors_dtype) {
@@ -42,7 +45,10 @@ void add_safetensors(const checkpoint::Path& file, WeightFiles& files) {
   auto bytes = std::make_unique<FileBytes>(file);
   for (const checkpoint::SafetensorsEntry& entry : reader.entries()) {
     const std::optional<DType> dtype = float_type(entry.label.dtype);
-    if (!dtype) continue;
+    if (!dtype) {
+      files.others.insert_or_assign(plain_name(entry.label.name), std::string(entry.label.dtype));
+      continue;
+    }
     files.tensors.insert_or_assign(plain_name(entry.label.name),
                                    StoredTensor{.bytes = bytes.get(),
                                                 .offset = reader.data_start() + entry.begin,
@@ -71,13 +77,29 @@ void add_torch(const checkpoint::Path& path, WeightFiles& files) {
 
 using AddFile = void (*)(const checkpoint::Path& file, WeightFiles& files);
 
+// Weights of other programs, which a folder may hold instead.
+std::string advice_for(const checkpoint::Path& folder) {
+  constexpr std::pair<const char*, const char*> kOthers[] = {{"tf_model.h5", "from_tf"},
+                                                             {"flax_model.msgpack", "from_flax"}};
+  for (const auto& [file, argument] : kOthers) {
+    if (!fs::exists(folder / file)) continue;
+    return fmt::format(
+        "{} is there, which is not read. With transformers 4: python3 -c \"from transformers "
+        "import "
+        "AutoModelForCausalLM as M; M.from_pretrained('{}', {}=True).save_pretrained('new')\"",
+        file, folder.string(), argument);
+  }
+  return "model.safetensors, pytorch_model.bin or the index of their shards was wanted: download "
+         "the model again";
+}
+
 bool add_files(const checkpoint::Path& folder, const std::string& file, AddFile add,
                WeightFiles& files) {
   if (fs::exists(folder / file)) {
     add(folder / file, files);
     return true;
   }
-  const checkpoint::Path index = folder / (file + ".index.json");
+  const checkpoint::Path index = folder / (file + kIndexSuffix);
   if (!fs::exists(index)) return false;
   const std::string text = read_whole_file(index, kMaxIndexBytes);
   for (const std::string& shard : parse_shard_index(text, index.string())) {
@@ -113,14 +135,21 @@ std::set<std::string> parse_shard_index(std::string_view text, const std::string
   return shards;
 }
 
+bool has_weight_files(const checkpoint::Path& folder) {
+  std::error_code ignored;
+  for (const char* file : {kSafetensors, kTorch}) {
+    if (fs::exists(folder / file, ignored)) return true;
+    if (fs::exists(folder / (file + std::string(kIndexSuffix)), ignored)) return true;
+  }
+  return false;
+}
+
 WeightFiles open_weight_files(const checkpoint::Path& folder) {
   WeightFiles files;
-  if (add_files(folder, "model.safetensors", add_safetensors, files)) return files;
-  if (add_files(folder, "pytorch_model.bin", add_torch, files)) return files;
-  throw DataError(fmt::format(
-      "{} has a config.json, but no weights\nmodel.safetensors, pytorch_model.bin or the index of "
-      "their shards was wanted: download the model again",
-      folder.string()));
+  if (add_files(folder, kSafetensors, add_safetensors, files)) return files;
+  if (add_files(folder, kTorch, add_torch, files)) return files;
+  throw DataError(
+      fmt::format("{} has a config.json, but no weights\n{}", folder.string(), advice_for(folder)));
 }
 
 }  // namespace snug::formats::huggingface
