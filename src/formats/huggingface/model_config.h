@@ -19,9 +19,8 @@ struct ModelConfig {
 
 // What to do with a model whose weights are not floating-point numbers.
 constexpr const char* kHowToDequantize =
-    "floating-point weights are read: take the model that it was made from, or write it so where "
-    "it "
-    "can be loaded: from_pretrained(...).dequantize().save_pretrained(...)";
+    "float32, float16, bfloat16 and float64 are read: take the model that it was made from, or "
+    "write it so where it can be loaded: from_pretrained(...).dequantize().save_pretrained(...)";
 
 // Throws DataError, by key, for another kind of model or a variant that Snug does not compute.
 ModelConfig parse_model_config(std::string_view text, const std::string& file);
