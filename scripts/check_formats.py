@@ -138,6 +138,11 @@ class Checker:
             tensors[f"h.{i}.attn.masked_bias"] = torch.tensor(-1e4)
         torch.save(tensors, folder / "pytorch_model.bin")
         self.compare("Hugging Face in, pytorch_model.bin with old names", model, "hf-old")
+        for protocol in (2, 3, 4, 5):
+            torch.save(tensors, folder / "pytorch_model.bin", pickle_protocol=protocol,
+                       _use_new_zipfile_serialization=False)
+            self.compare(f"Hugging Face in, torch.save without a zip, protocol {protocol}", model,
+                         "hf-old")
 
     # --- nanoGPT ---
 
