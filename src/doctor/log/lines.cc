@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "doctor/log/markup.h"
+#include "doctor/log/text.h"
 
 namespace snug::doctor::log {
 namespace {
@@ -50,6 +51,21 @@ void drop_escapes_and_nuls(std::string_view raw, std::string& out) {
   }
 }
 
+// Colours whose escape character was lost on the way: "[0;31mRuntimeError[0m".
+std::string without_lost_colours(std::string_view raw) {
+  std::string plain;
+  for (std::size_t at = 0; at < raw.size(); ++at) {
+    std::size_t end = at + 1;
+    while (raw[at] == '[' && end < raw.size() && (is_digit(raw[end]) || raw[end] == ';')) ++end;
+    if (end > at + 1 && end < raw.size() && raw[end] == 'm') {
+      at = end;
+    } else {
+      plain += raw[at];
+    }
+  }
+  return plain;
+}
+
 // A whole traceback in one line, as JSON writes it: with \\n for its line ends.
 bool has_escaped_lines(std::string_view raw) {
   return raw.find(R"(\n  File )") != std::string_view::npos;
@@ -86,8 +102,7 @@ LineSource::LineSource(std::streambuf* bytes)
       buffer_(std::make_unique_for_overwrite<char[]>(kBlockBytes)),
       at_end_(bytes == nullptr) {}
 
-bool LineSource::refill() {
-  if (at_end_) return false;
+void LineSource::refill() {
   std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
@@ -100,9 +115,9 @@ bool LineSource::refill() {
   }
   const std::string_view held(buffer_.get(), end_);
   has_backslash_ = contains(held, '\\');
-  has_markup_ = contains(held, '&') || contains(held, '<');
+  has_markup_ = contains(held, '&') || contains(held, '<') || contains(held, '\xC2');
+  has_lost_escapes_ = held.find("[0m") != held.npos || held.find("[0;") != held.npos;
   has_controls_ = contains(held, '\r') || contains(held, kEscape) || contains(held, '\0');
-  return got > 0;
 }
 
 // A line without its newline, or a piece of one that is too long.
@@ -111,7 +126,10 @@ bool LineSource::take_raw(std::string_view& raw) {
     const std::string_view held(buffer_.get() + begin_, end_ - begin_);
     const std::size_t window = std::min(held.size(), kMaxLineBytes);
     const void* newline = window > 0 ? std::memchr(held.data(), '\n', window) : nullptr;
-    if (newline == nullptr && held.size() < kMaxLineBytes && refill()) continue;
+    if (newline == nullptr && held.size() < kMaxLineBytes && !at_end_) {
+      refill();  // moves what is held, also at the end
+      continue;
+    }
     if (newline == nullptr && window == 0) return false;
     piece_continues_ = is_continued_;
     if (!is_continued_) ++line_count_;
@@ -154,6 +172,7 @@ bool LineSource::next(RawLine& line) {
   const bool is_escaped = has_backslash_ && has_escaped_lines(raw);
   if (is_escaped) raw = split_ = with_line_ends(raw);
   if (has_controls_ || is_escaped) raw = without_controls(raw);
+  if (has_lost_escapes_ && raw.find('[') != raw.npos) raw = coloured_ = without_lost_colours(raw);
   line = {raw, line_count_, piece_continues_};
   return true;
 }

@@ -33,19 +33,20 @@ class LineSource {
 
  private:
   bool take_raw(std::string_view& raw);
-  bool refill();
+  void refill();
   std::string_view without_controls(std::string_view raw);
 
   std::streambuf* bytes_;
   std::unique_ptr<char[]> buffer_;
   std::size_t begin_ = 0, end_ = 0;
   bool at_end_ = false;
-  bool is_continued_ = false;     // the piece before this one did not end its line
-  bool piece_continues_ = false;  // the piece in hand continues a line
-  bool has_controls_ = false;     // the bytes in the buffer hold NUL, ESC or CR
-  bool has_markup_ = false;       // or characters that markup is made of
-  bool has_backslash_ = false;    // or what escapes are made of
-  std::string scratch_, plain_, split_;
+  bool is_continued_ = false;      // the piece before this one did not end its line
+  bool piece_continues_ = false;   // the piece in hand continues a line
+  bool has_controls_ = false;      // the bytes in the buffer hold NUL, ESC or CR
+  bool has_markup_ = false;        // or characters that markup is made of
+  bool has_backslash_ = false;     // or what escapes are made of
+  bool has_lost_escapes_ = false;  // or colours without their ESC
+  std::string scratch_, plain_, split_, coloured_;
   std::string_view redraws_;  // of the line in hand, still to be returned
   std::int64_t byte_count_ = 0, line_count_ = 0;
 };

@@ -24,8 +24,13 @@ TEST(LogLines, EndsOfLinesAndControlBytes) {
   EXPECT_EQ(lines_of(""), Lines{});
   EXPECT_EQ(lines_of("a\n\nb"), (Lines{"a", "", "b"}));
   EXPECT_EQ(lines_of("a\r\nb\r\n"), (Lines{"a", "b"}));
+  // A last line without an end that is longer than all before it.
+  EXPECT_EQ(lines_of("ab\n0123456789"), (Lines{"ab", "0123456789"}));
   EXPECT_EQ(lines_of("1%\r2%\r100%\nend\n"), (Lines{"1%", "2%", "100%", "end"}));
   EXPECT_EQ(lines_of("\x1B[1;31mred\x1B[0m \x1B]0;title\adone\n"), (Lines{"red done"}));
+  // The escape character was lost on the way.
+  EXPECT_EQ(lines_of("[0;31mRuntimeError[0m: a[0]\n[rank0]: b[1m\n"),
+            (Lines{"RuntimeError: a[0]", "[rank0]: b"}));
   EXPECT_EQ(lines_of(std::string("a\0b\n", 4)), (Lines{"ab"}));
   EXPECT_EQ(lines_of(std::string("\xFF\xFE"
                                  "a\0\n\0b\0\r\0\n\0",

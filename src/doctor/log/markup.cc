@@ -1,18 +1,21 @@
 #include "doctor/log/markup.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace snug::doctor::log {
 namespace {
 
 struct Reference {
-  std::string_view name, text;
+  std::string_view name;
+  char text;
 };
 constexpr Reference kReferences[] = {
-    {"&nbsp;", " "}, {"&#160;", " "}, {"&#xa0;", " "},  {"&gt;", ">"},
-    {"&lt;", "<"},   {"&amp;", "&"},  {"&quot;", "\""}, {"&#34;", "\""},
-    {"&#39;", "'"},  {"&#x27;", "'"}, {"&apos;", "'"},
+    {"&nbsp;", ' '}, {"&gt;", '>'},    {"&lt;", '<'},     {"&amp;", '&'},
+    {"&quot;", '"'}, {"&apos;", '\''}, {"\xC2\xA0", ' '},  // a space that does not break, as
+                                                           // browsers copy it
 };
+constexpr std::string_view kBegins = "&<\xC2";
 constexpr std::string_view kTags[] = {"p",  "br", "span", "div", "code", "pre", "b",  "i",
                                       "em", "td", "tr",   "li",  "ul",   "a",   "hr", "strong"};
 constexpr std::size_t kMaxTagBytes = 300;  // with its attributes
@@ -32,19 +35,40 @@ std::size_t tag_length(std::string_view text) {
   return end == text.npos ? 0 : end + 1;
 }
 
-const Reference* reference_at(std::string_view text) {
+struct Plain {
+  std::size_t length = 0;  // of the reference; 0: none begins here
+  char text = ' ';
+};
+
+// "&#39;" or "&#x27;": a character of ASCII, or the space that does not break.
+Plain numbered_at(std::string_view text) {
+  constexpr int kNoBreakSpace = 0xA0;
+  if (!text.starts_with("&#") || text.size() < 4) return {};
+  const bool is_hex = (text[2] | 0x20) == 'x';
+  const char* const begin = text.data() + (is_hex ? 3 : 2);
+  int code = 0;
+  const auto end = std::from_chars(begin, text.data() + text.size(), code, is_hex ? 16 : 10);
+  const bool is_closed = end.ptr != text.data() + text.size() && *end.ptr == ';';
+  const bool is_known = (code >= ' ' && code < 0x7F) || code == kNoBreakSpace;
+  if (end.ec != std::errc{} || !is_closed || !is_known) return {};
+  return {static_cast<std::size_t>(end.ptr - text.data()) + 1,
+          code == kNoBreakSpace ? ' ' : static_cast<char>(code)};
+}
+
+Plain reference_at(std::string_view text) {
   const auto found = std::find_if(std::begin(kReferences), std::end(kReferences),
                                   [&](const Reference& r) { return text.starts_with(r.name); });
-  return found == std::end(kReferences) ? nullptr : found;
+  if (found == std::end(kReferences)) return numbered_at(text);
+  return {found->name.size(), found->text};
 }
 
 }  // namespace
 
 bool has_markup(std::string_view line) {
-  for (std::size_t at = line.find_first_of("&<"); at != line.npos;
-       at = line.find_first_of("&<", at + 1)) {
+  for (std::size_t at = line.find_first_of(kBegins); at != line.npos;
+       at = line.find_first_of(kBegins, at + 1)) {
     const std::string_view rest = line.substr(at);
-    if (rest[0] == '&' ? reference_at(rest) != nullptr : tag_length(rest) > 0) return true;
+    if (rest[0] == '<' ? tag_length(rest) > 0 : reference_at(rest).length > 0) return true;
   }
   return false;
 }
@@ -53,11 +77,12 @@ std::string without_markup(std::string_view line) {
   std::string plain;
   for (std::size_t at = 0; at < line.size();) {
     const std::string_view rest = line.substr(at);
-    const Reference* const reference = rest[0] == '&' ? reference_at(rest) : nullptr;
+    const bool may_refer = rest[0] == '&' || rest[0] == '\xC2';
+    const Plain reference = may_refer ? reference_at(rest) : Plain();
     const std::size_t tag = rest[0] == '<' ? tag_length(rest) : 0;
-    if (reference != nullptr) {
-      plain += reference->text;
-      at += reference->name.size();
+    if (reference.length > 0) {
+      plain += reference.text;
+      at += reference.length;
     } else if (tag > 0) {
       plain += ' ';
       at += tag;
