@@ -69,7 +69,9 @@ const fit::Card* card_of(const DoctorCase& c) {
 
 std::int64_t card_bytes_of(const DoctorCase& c) {
   const std::int64_t capacity = c.diagnosis ? c.diagnosis->capacity_bytes.value_or(0) : 0;
-  if (c.diagnosis && c.diagnosis->trial && c.memory) {
+  const bool is_tried = c.diagnosis && c.diagnosis->trial && c.memory;
+  // Of a whole card without any figure the trial knows no more than the card's name.
+  if (is_tried && (!c.diagnosis->trial->is_of_whole_card || c.diagnosis->free_bytes)) {
     const std::int64_t given = c.diagnosis->trial->given_bytes + c.memory->context_range.high_bytes;
     return capacity > 0 ? std::min(given, capacity) : given;
   }

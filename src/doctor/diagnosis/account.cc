@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
-#include "base/bytes.h"
-
 namespace snug::doctor::diagnosis {
 namespace {
 
-// CUDA's context with its kernels: 0.13 to 0.55 GiB in real messages.
-constexpr std::int64_t kTypicalContextBytes = 400 * kMiB, kContextWithNcclBytes = 1536 * kMiB,
-                       kMinContextBytes = 128 * kMiB, kMaxContextBytes = 563 * kMiB;
+constexpr std::int64_t kContextWithNcclBytes = 1536 * kMiB;
 
 // Three printed amounts, each off by up to 5 MiB, leave less than this over by themselves.
 constexpr std::int64_t kRoundingBytes = 16 * kMiB;
@@ -43,14 +39,13 @@ std::optional<std::size_t> self_among(const log::LogEvent& event, std::int64_t o
   return best;
 }
 
-void fill_processes(const log::LogEvent& event, CardAccount& account,
-                    std::optional<std::int64_t>& in_use) {
+void fill_processes(const log::LogEvent& event, CardAccount& account) {
   const std::optional<std::size_t> self = self_among(event, account.own_bytes());
   for (std::size_t i = 0; i < event.processes.size(); ++i) {
     const log::LogProcess& process = event.processes[i];
     if (i == self) {
       account.self_pid = process.pid;
-      in_use = log::middle(process.in_use);
+      account.in_use = log::middle(process.in_use);
       continue;
     }
     account.other_processes.push_back(process);
@@ -59,19 +54,22 @@ void fill_processes(const log::LogEvent& event, CardAccount& account,
   }
 }
 
-void fill_others(const log::LogEvent& event, std::optional<std::int64_t> in_use, bool is_ddp,
-                 CardAccount& account) {
-  if (!account.capacity || !account.free || !account.allocated) return;
+void fill_others(const log::LogEvent& event, bool is_ddp, CardAccount& account) {
+  if (!account.capacity || !account.free) return;
   if (event.kind == log::LogEventKind::kMpsOutOfMemory) return;
   // CUDA's own pool holds more than its tensors, and the message does not say how much.
   if (event.wording == log::LogWording::kMallocAsync) return;
-  if (in_use) {
-    account.context = std::max<std::int64_t>(0, *in_use - account.own_bytes());
-    const std::int64_t rest = *account.capacity - *account.free - *in_use;
+  if (account.in_use) {
+    if (account.tells_own_bytes()) {
+      account.context = std::max<std::int64_t>(0, *account.in_use - account.own_bytes());
+    }
+    const std::int64_t rest = *account.capacity - *account.free - *account.in_use;
     account.others = rest < kRoundingBytes ? 0 : rest;
     account.alone = *account.others < kMinContextBytes;
     return;
   }
+  // Cut off: what is not told may be this process's own.
+  if (!account.tells_own_bytes()) return;
   account.is_estimate = true;
   const std::int64_t rest = *account.capacity - *account.free - account.own_bytes();
   const std::int64_t beside = rest - (is_ddp ? kContextWithNcclBytes : kTypicalContextBytes);
@@ -92,9 +90,9 @@ CardAccount account_of(const log::LogEvent& event, const fit::Card* card, bool i
   account.unallocated = log::middle(log::unallocated_range(event));
   account.free = log::middle(event.free);
   account.is_windows = shows_windows(event);
-  std::optional<std::int64_t> in_use = log::middle(event.process_in_use);
-  fill_processes(event, account, in_use);
-  fill_others(event, in_use, is_ddp, account);
+  account.in_use = log::middle(event.process_in_use);
+  fill_processes(event, account);
+  fill_others(event, is_ddp, account);
   if (!account.others && card != nullptr) account.display = fit::display_bytes(*card);
   return account;
 }
@@ -103,7 +101,7 @@ std::int64_t available_bytes(const CardAccount& account) {
   if (!account.capacity) return 0;
   const std::int64_t alone =
       *account.capacity - account.display - account.context.value_or(kTypicalContextBytes);
-  if (!account.free || !account.allocated || others_are_notable(account)) return alone;
+  if (!account.free || !account.tells_own_bytes() || others_are_notable(account)) return alone;
   // What a display and the driver hold stays with them.
   const std::int64_t now = account.own_bytes() + *account.free;
   return *account.allocated > *account.capacity ? alone : std::min(alone, now);

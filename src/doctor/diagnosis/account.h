@@ -5,15 +5,21 @@
 #include <optional>
 #include <vector>
 
+#include "base/bytes.h"
 #include "doctor/log/summary.h"
 #include "fit/cards.h"
 
 namespace snug::doctor::diagnosis {
 
+// CUDA's context with its kernels: 0.13 to 0.55 GiB in real messages.
+inline constexpr std::int64_t kTypicalContextBytes = 400 * kMiB, kMinContextBytes = 128 * kMiB,
+                              kMaxContextBytes = 563 * kMiB;
+
 struct CardAccount {
   std::optional<std::int64_t> capacity, allocated, unallocated, free;
   bool is_capacity_printed = false;  // else it is the named card's
   std::int64_t display = 0;          // of the named card, where the message does not tell `others`
+  std::optional<std::int64_t> in_use;   // by this process, context included
   std::optional<std::int64_t> context;  // of this process beside PyTorch
   std::optional<std::int64_t> others;   // of other processes; 0 for what is only rounding
   std::vector<log::LogProcess> other_processes;
@@ -23,7 +29,9 @@ struct CardAccount {
   bool is_windows = false;               // signs of WDDM: what is missing is not another process
   bool is_estimate = false;              // `others` rests on a typical context
 
+  // What PyTorch held; a message that is cut off may lack either part.
   std::int64_t own_bytes() const { return allocated.value_or(0) + unallocated.value_or(0); }
+  bool tells_own_bytes() const { return allocated && unallocated; }
 };
 
 // `card` may be null; it gives the capacity where the message does not. With several processes

@@ -16,6 +16,9 @@ struct CardTrial {
   std::int64_t alone_bytes = 0;  // and without them
   bool fails = false;            // the modelled run does not survive either
   bool reproduces = false;       // at the request of the message, with what it had allocated
+  // The message is cut off before it tells what PyTorch held: this rests on what the process held,
+  // or on the whole card.
+  bool is_assumed = false, is_of_whole_card = false;
   std::optional<Candidate> failed;  // the tensor at which it fails
   bool survives_alone = false;
   bool survives_expandable = false;  // false where they are on already

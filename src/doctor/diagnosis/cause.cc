@@ -40,7 +40,8 @@ CauseVerdict co_tenancy(const log::LogEvent& event, const CardAccount& account,
   }
   if (others < missing) return {};
   // This process is small beside what is gone.
-  if (others > account.own_bytes() && ratio(others, *account.capacity) > 0.25) {
+  const std::int64_t own = std::max(account.own_bytes(), account.in_use.value_or(0));
+  if (others > own && ratio(others, *account.capacity) > 0.25) {
     return {Cause::kCoTenant, 0.95};
   }
   if (!others_are_notable(account) || account.is_windows) return {};
@@ -56,6 +57,13 @@ CauseVerdict free_beyond_request(const log::LogEvent& event) {
   return {Cause::kFreeExceedsRequest, event.limit ? 0.9 : 0.8};
 }
 
+// What lies in pieces; of a message that is cut off, what the process held beside its tensors and a
+// usual context.
+std::optional<std::int64_t> in_pieces(const CardAccount& account) {
+  if (account.unallocated || !account.in_use || !account.allocated) return account.unallocated;
+  return std::max<std::int64_t>(0, *account.in_use - *account.allocated - kTypicalContextBytes);
+}
+
 // All cached blocks that are whole were given back before the message: what is still reserved and
 // unused is stuck beside tensors. It is the cause where it would have served the request with
 // something left over, is a real share of what PyTorch holds, and the card was not full without it.
@@ -63,13 +71,15 @@ CauseVerdict fragmentation(const log::LogEvent& event, const CardAccount& accoun
                            const torch::TorchMemory* memory) {
   constexpr double kServes = 1.2, kShare = 0.15, kFull = 0.935;
   constexpr double kServesEasily = 2.5, kSmallShare = 0.04, kNearlyFull = 0.965;
-  if (!account.unallocated || !event.request || event.has_expandable_segments) return {};
+  const std::optional<std::int64_t> pieces = in_pieces(account);
+  if (!pieces || !event.request || event.has_expandable_segments) return {};
   // Windows lends the host's memory: more is in use than the card has.
   if (account.capacity && account.allocated > account.capacity) return {};
   const std::int64_t request = log::middle(*event.request);
-  const double serves = ratio(*account.unallocated, request);
-  const double share = ratio(*account.unallocated, account.own_bytes());
-  const std::int64_t given = account.own_bytes() + account.free.value_or(0);
+  const double serves = ratio(*pieces, request);
+  const std::int64_t own = account.allocated.value_or(0) + *pieces;
+  const double share = ratio(*pieces, own);
+  const std::int64_t given = own + account.free.value_or(0);
   const double full = ratio(account.allocated.value_or(0) + request, given);
   const bool is_much = serves >= kServes && share >= kShare && full <= kFull;
   const bool is_enough = serves >= kServesEasily && share >= kSmallShare && full <= kNearlyFull;
@@ -80,8 +90,11 @@ CauseVerdict fragmentation(const log::LogEvent& event, const CardAccount& accoun
   return {Cause::kFragmentation, share >= 0.2 ? 0.85 : 0.7};
 }
 
-CauseVerdict capacity(const CardAccount& account, const torch::TorchMemory* memory) {
-  if (!account.capacity || !account.allocated) return {Cause::kCapacity, 0.75};
+CauseVerdict capacity(const log::LogEvent& event, const CardAccount& account,
+                      const torch::TorchMemory* memory) {
+  if (!account.capacity || !account.allocated) {
+    return {Cause::kCapacity, event.is_cut && event.request ? 0.5 : 0.75};
+  }
   const bool is_proved = memory != nullptr && !fits_alone(*memory, available_bytes(account));
   return {Cause::kCapacity, is_proved ? 0.97 : 0.9};
 }
@@ -90,13 +103,18 @@ CauseVerdict capacity(const CardAccount& account, const torch::TorchMemory* memo
 // settings of the allocator.
 CauseVerdict verdict_of_trial(const FailureEvidence& evidence, const torch::TorchMemory& memory,
                               const CardTrial& trial) {
-  const double confidence = trial.reproduces ? 0.97 : 0.9;
-  const bool has_others = evidence.account.others.value_or(0) > 0;
-  if (has_others && trial.survives_alone) {
-    const bool others_dominate = *evidence.account.others > evidence.account.own_bytes();
-    return {Cause::kCoTenant, evidence.account.is_estimate && !others_dominate ? 0.6 : confidence};
+  const CardAccount& account = evidence.account;
+  const double confidence = trial.is_assumed ? 0.75 : trial.reproduces ? 0.97 : 0.9;
+  const std::int64_t others = trial.alone_bytes - trial.given_bytes;
+  if (others > 0 && trial.survives_alone) {
+    const bool is_vague = account.is_estimate && others <= account.own_bytes();
+    return {Cause::kCoTenant, is_vague ? 0.6 : confidence};
   }
-  if (states_exceed(memory, trial.alone_bytes)) return {Cause::kStatesExceedCard, confidence};
+  // Where others are an estimate, a few hundred MiB of them are the context.
+  const bool may_be_context = account.is_estimate && !others_are_notable(account);
+  if (states_exceed(memory, may_be_context ? trial.given_bytes : trial.alone_bytes)) {
+    return {Cause::kStatesExceedCard, confidence};
+  }
   if (trial.survives_expandable) return {Cause::kFragmentation, confidence};
   return {Cause::kCapacity, confidence};
 }
@@ -156,7 +174,9 @@ CauseVerdict verdict_of_card(const FailureEvidence& evidence, const torch::Torch
       verdict.confidence > 0) {
     return verdict;
   }
-  return capacity(account, memory);
+  // Cut off, and the run of the config does not fail so on any part of this card.
+  if (trial != nullptr && trial->is_assumed && !trial->fails) return {Cause::kUnknown, 0.4};
+  return capacity(event, account, memory);
 }
 
 CauseVerdict verdict_of_prediction(const torch::TorchMemory& memory, const fit::Card& card) {

@@ -1,5 +1,6 @@
 #include "doctor/diagnosis/diagnosis.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/bytes.h"
@@ -27,20 +28,23 @@ std::int64_t request_bytes_of(const log::LogEvent& event,
 }
 
 // The tensor at which the modelled run fails as the message says is the one.
-void put_first(const CardTrial& trial, std::vector<Candidate>& candidates) {
+void put_first(const CardTrial& trial, bool is_allocated_told, std::vector<Candidate>& candidates) {
   if (!trial.reproduces || !trial.failed) return;
   // Nothing is surer than a printed shape.
   if (!candidates.empty() && candidates[0].evidence == Evidence::kShapeInLog) return;
-  constexpr double kConfidence = 0.97;
+  double confidence = trial.is_assumed ? 0.85 : 0.97;
   const auto is_same = [&](const Candidate& c) {
     return c.tensor == trial.failed->tensor ||
            (c.label == trial.failed->label && c.phase == trial.failed->phase);
   };
+  if (!candidates.empty() && is_same(candidates[0])) {
+    confidence = std::max(confidence, candidates[0].confidence);
+  }
   Candidate first = *trial.failed;
-  first.evidence = Evidence::kSizeAndAllocated;
-  first.confidence = kConfidence;
+  first.evidence = is_allocated_told ? Evidence::kSizeAndAllocated : Evidence::kSizeAndFrame;
+  first.confidence = confidence;
   std::erase_if(candidates, is_same);
-  for (Candidate& other : candidates) other.confidence *= 1 - kConfidence;
+  for (Candidate& other : candidates) other.confidence *= 1 - confidence;
   candidates.insert(candidates.begin(), std::move(first));
 }
 
@@ -92,6 +96,13 @@ void fill_account(const CardAccount& account, Diagnosis& result) {
   result.other_processes = account.other_processes;
   result.others_are_estimated = account.is_estimate;
   result.alone_on_card = account.alone;
+}
+
+// What the message is cut off before, the modelled run tells.
+void fill_others_of_trial(Diagnosis& result) {
+  if (result.cause != Cause::kCoTenant || result.others_bytes || !result.trial) return;
+  result.others_bytes = result.trial->alone_bytes - result.trial->given_bytes;
+  result.others_are_estimated = true;
 }
 
 Note llm_c_note(const torch::TorchMemory* memory) {
@@ -153,7 +164,8 @@ void add_conclusion_notes(const FailureEvidence& evidence, const FoundCandidates
   auto& notes = result.notes;
   const CardAccount& account = evidence.account;
   const std::int64_t in_pieces = account.unallocated.value_or(0);
-  if (result.cause == Cause::kFragmentation && in_pieces < account.own_bytes() / 10) {
+  const bool is_told = account.unallocated.has_value();
+  if (result.cause == Cause::kFragmentation && is_told && in_pieces < account.own_bytes() / 10) {
     notes.push_back({NoteId::kLittleInPieces, {format_bytes(in_pieces)}});
   }
   if (found.shape_differs) notes.push_back({NoteId::kShapeFromConfigDiffers, {}});
@@ -219,7 +231,9 @@ LogDiagnosis diagnose(const log::LogSummary& log, const torch::TorchMemory* give
   result.candidates = std::move(found.candidates);
   if (is_of_card && !has_verdict) {
     if (memory != nullptr) result.trial = try_on_card(evidence, *memory);
-    if (result.trial) put_first(*result.trial, result.candidates);
+    if (result.trial) {
+      put_first(*result.trial, event->allocated.has_value(), result.candidates);
+    }
     verdict = verdict_of_card(evidence, memory, result.trial ? &*result.trial : nullptr);
   }
   result.request_bytes = request_bytes_of(*event, result.candidates);
@@ -227,6 +241,7 @@ LogDiagnosis diagnose(const log::LogSummary& log, const torch::TorchMemory* give
   result.cause_confidence = verdict.confidence;
   result.phase = phase_of(evidence.moment, result.candidates, memory != nullptr || has_verdict);
   fill_account(evidence.account, result);
+  fill_others_of_trial(result);
   result.allocator_advice = advice_of(evidence);
   if (memory != nullptr) result.worst_peak_bytes = memory->worst().allocated_bytes;
   add_notes(evidence, found, given, card, result);

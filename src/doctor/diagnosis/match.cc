@@ -53,8 +53,8 @@ struct Trial {
 std::int64_t limit_bytes_of(const CardAccount& account) {
   const bool over_capacity = account.capacity && account.allocated > account.capacity;
   if (!account.is_capacity_printed || over_capacity) return 0;
-  return account.free && account.allocated ? account.own_bytes() + *account.free
-                                           : *account.capacity;
+  const bool tells = account.free && account.tells_own_bytes();
+  return tells ? account.own_bytes() + *account.free : *account.capacity;
 }
 
 // Could the run have come to a moment on whose way it needs so much? The model's own error and
@@ -115,13 +115,17 @@ std::vector<std::pair<torch::TorchRun, double>> plausible_runs(const torch::Torc
       runs.back().second *= prior;
     }
   };
+  // The older loss is known from its source, not measured: figures that agree with today's to the
+  // byte outweigh the wording.
+  const bool agrees = traits.version == given.version;
+  const double other_version = agrees ? kOtherThanDefault : traits.version ? 1.0 : 0.9;
   vary(
-      !traits.version || *traits.version != given.version,
+      !agrees || given.version == torch::TorchVersion::kOlder,
       [](torch::TorchRun& run) {
         const bool is_older = run.version == torch::TorchVersion::kOlder;
         run.version = is_older ? torch::TorchVersion::kCurrent : torch::TorchVersion::kOlder;
       },
-      traits.version ? 1.0 : 0.9);
+      other_version);
   vary(
       !traits.flash || *traits.flash != given.flash,
       [](torch::TorchRun& run) { run.flash = !run.flash; }, traits.flash ? 1.0 : 0.9);

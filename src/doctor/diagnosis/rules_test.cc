@@ -54,6 +54,38 @@ TEST(DiagnosisRules, AListedProcessThatHoldsMostOfTheCardIsTheCause) {
   EXPECT_EQ(cause_of(message("3.00 GiB", "19.80 GiB")), Cause::kFreeExceedsRequest);
 }
 
+// A paste that ends early: what is missing is tried on the card, not taken for nothing.
+TEST(DiagnosisRules, AMessageThatIsCutOffIsTriedOnTheCard) {
+  const auto until = [](std::string_view message, std::string_view end) {
+    return "  File \"train.py\", line 305, in <module>\n    scaler.scale(loss).backward()\n" +
+           std::string(message.substr(0, message.find(end) + end.size()));
+  };
+  const std::string pieces = new_message("1.54 GiB", "11.76 GiB", "1.36 GiB", own_use("10.40 GiB"),
+                                         "7.74 GiB", "2.43 GiB");
+  const std::string beside = new_message("1.54 GiB", "23.69 GiB", "1.07 GiB", own_use("7.39 GiB"),
+                                         "6.35 GiB", "746.03 MiB");
+  constexpr std::string_view kRun = "batch_size=8 gradient_accumulation_steps=5 compile=False";
+  for (const std::string_view end : {"by PyTorch, and", "memory in use.", "is free.", "11.76 GiB"})
+    EXPECT_EQ(cause_of(until(pieces, end), kRun), Cause::kFragmentation) << end;
+  for (const std::string_view end : {"by PyTorch, and", "memory in use.", "is free."}) {
+    const Diagnosis diagnosis = diagnose_text(until(beside, end), kRun);
+    EXPECT_EQ(diagnosis.cause, Cause::kCoTenant) << end;
+    EXPECT_NEAR(double(diagnosis.others_bytes.value_or(0)) / kGiB, 15.2, 0.5) << end;
+    EXPECT_LT(diagnosis.cause_confidence, 0.97) << end;
+    EXPECT_EQ(diagnosis.context_bytes, std::nullopt) << end;
+  }
+  const std::string full = new_message("6.14 GiB", "11.69 GiB", "2.68 GiB", own_use("9.01 GiB"),
+                                       "6.78 GiB", "31.42 MiB");
+  EXPECT_EQ(cause_of(full.substr(0, full.find("is free.")), "batch_size=32 compile=False"),
+            Cause::kCapacity);
+  // No part of such a run asks for that much: the config is not the one that failed.
+  const std::string other = "CUDA out of memory. Tried to allocate 777.00 MiB. GPU 0 has a total";
+  EXPECT_EQ(cause_of(other + " capacity of 23.69 GiB of which 107.00 MiB is free.", kRun),
+            Cause::kUnknown);
+  // Without a config it is a guess.
+  EXPECT_LE(diagnose_text(until(pieces, "is free.")).cause_confidence, 0.5);
+}
+
 // What three rounded figures leave over is nobody's.
 TEST(DiagnosisRules, RoundingIsNoProcess) {
   const auto others = [](std::string_view in_use) {
