@@ -184,6 +184,10 @@ std::string would_train(const DoctorReport& report, const doctor::diagnosis::Dia
   const TextId answer = minimum > capacity           ? TextId::kTrainNo
                         : vram.high_bytes > capacity ? TextId::kTrainTight
                                                      : TextId::kTrainYes;
+  // The message says otherwise.
+  const bool is_full = d.cause == doctor::diagnosis::Cause::kCapacity ||
+                       d.cause == doctor::diagnosis::Cause::kStatesExceedCard;
+  if (d.event && is_full && answer == TextId::kTrainYes) return "";
   return text_in(report.language, answer,
                  {range_text(report.language, std::min(minimum, vram.high_bytes), vram.high_bytes),
                   bytes_in(report.language, capacity)});

@@ -62,11 +62,11 @@ class Facts {
     const doctor::snapshot::ModelSizes& sizes = found_.inferred.sizes;
     std::vector<std::string> lines;
     if (sizes.is_known()) {
-      lines.push_back(
-          text_in(language_, SnapshotTextId::kModelText,
-                  {std::to_string(sizes.layers), std::to_string(sizes.width),
-                   number(sizes.vocabulary), sizes.tokens > 0 ? std::to_string(sizes.batch()) : "–",
-                   std::to_string(sizes.block), sizes.half ? "autocast, 16 bit" : "float32"}));
+      lines.push_back(text_in(
+          language_, SnapshotTextId::kModelText,
+          {std::to_string(sizes.layers), std::to_string(sizes.width), number(sizes.vocabulary),
+           sizes.tokens > 0 ? std::to_string(sizes.batch()) : "–", std::to_string(sizes.block),
+           sizes.half ? "bfloat16/float16 (autocast)" : "float32"}));
       if (!found_.has_config) lines.push_back(text_in(language_, SnapshotTextId::kModelOfFile));
     } else {
       lines.push_back(text_in(language_, SnapshotTextId::kNotGpt));
