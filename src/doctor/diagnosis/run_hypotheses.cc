@@ -248,8 +248,11 @@ std::vector<RunHypothesis> variants_of(const RunHypothesis& hypothesis,
   vary(0.3, [](torch::TorchRun& run) { run.bias = true; });
   vary(0.2, [](torch::TorchRun& run) { run.bias = true, run.dropout = 0.1; });
   vary(0.2, [](torch::TorchRun& run) { run.resumed = true; });
-  if (!traits.version) {
-    vary(0.5, [](torch::TorchRun& run) { run.version = torch::TorchVersion::kOlder; });
+  if (traits.version != torch::TorchVersion::kCurrent) {
+    vary(0.5, [](torch::TorchRun& run) {
+      const bool is_older = run.version == torch::TorchVersion::kOlder;
+      run.version = is_older ? torch::TorchVersion::kCurrent : torch::TorchVersion::kOlder;
+    });
   }
   return variants;
 }

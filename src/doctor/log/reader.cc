@@ -146,7 +146,7 @@ void Reader::read_traceback(const LogLine& line) {
       if (has_head) events_.close();
     }
   }
-  if (!has_head) is_source_ = tracebacks_.read_other(line);
+  if (!has_head && !is_head_) is_source_ = tracebacks_.read_other(line);
 }
 
 void Reader::read_event(const Hit& hit, const LogLine& line) {

@@ -116,7 +116,10 @@ TracebackReader::Slot& TracebackReader::slot_of(std::optional<int> rank) {
 }
 
 void TracebackReader::begin(const LogLine& line) {
-  slot_of(line.rank) = Slot(line.rank.value_or(-1));
+  Slot& slot = slot_of(line.rank);
+  const bool is_interleaved =
+      !line.rank && !slot.frames.empty() && line.number == slot.last_line + 1;
+  if (!is_interleaved) slot = Slot(line.rank.value_or(-1));
 }
 
 void TracebackReader::add(Slot& slot, LogFrame frame) {
@@ -150,7 +153,7 @@ bool TracebackReader::read_head(const LogLine& line, std::size_t at) {
   } else {
     return false;
   }
-  slot.line = last_line_ = line.number;
+  slot.line = slot.last_line = last_line_ = line.number;
   slot.is_indented = is_indented(line.text);
   last_head_ = &slot;
   is_active_ = true;
@@ -185,12 +188,21 @@ bool TracebackReader::read_source(Slot& slot, const LogLine& line, std::string_v
   return true;
 }
 
+// The last line of a frame.
+void TracebackReader::note_underline(const LogLine& line) {
+  const std::string_view text = trimmed(line.text);
+  if (!text.empty() && is_underline(text)) slot_of(line.rank).last_line = line.number;
+}
+
 bool TracebackReader::read_other(const LogLine& line) {
   if (line.has_marker) {
     read_marked(line);
     return true;
   }
-  if (!is_active_) return line.is_source;
+  if (!is_active_) {
+    if (line.number == last_line_ + 1) note_underline(line);
+    return line.is_source;
+  }
   Slot& slot = slot_continued_by(line);
   const std::string_view text = trimmed(line.text);
   if (!text.empty() || line.number == last_line_ + 1) last_line_ = line.number;
@@ -205,6 +217,7 @@ bool TracebackReader::read_other(const LogLine& line) {
   const bool awaits_source = slot.awaits_source && line.number <= slot.line + kMaxSourceDistance;
   slot.awaits_source = false;
   const bool is_source = awaits_source && !line.has_border && read_source(slot, line, text);
+  if (is_source) slot.last_line = line.number;
   is_active_ = std::any_of(slots_.begin(), slots_.end(),
                            [](const Slot& s) { return s.awaits_source || !s.head.empty(); });
   return is_source;

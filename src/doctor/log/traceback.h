@@ -19,7 +19,8 @@ class TracebackReader {
   TracebackReader(const TracebackReader&) = delete;  // it points into itself
   TracebackReader& operator=(const TracebackReader&) = delete;
 
-  // "Traceback (most recent call last)": a new one begins.
+  // "Traceback (most recent call last)": a new one begins. Right after a frame, where a traceback
+  // cannot end, it is another process's, and without ranks the frames of both are kept.
   void begin(const LogLine& line);
 
   // The line may hold the head of a frame; `at` is after the phrase that made it look so. True
@@ -44,8 +45,9 @@ class TracebackReader {
     std::vector<LogFrame> frames;
     std::string head;  // of a frame, while it is not complete
     int head_lines = 0;
-    std::int64_t line = 0;     // of the last head
-    bool is_indented = false;  // the last head
+    std::int64_t line = 0;       // of the last head
+    std::int64_t last_line = 0;  // of what belongs to it
+    bool is_indented = false;    // the last head
     bool awaits_source = false;
   };
 
@@ -54,6 +56,7 @@ class TracebackReader {
   // A line without a rank may be the rest of a wrapped one.
   Slot& slot_continued_by(const LogLine& line);
   void read_marked(const LogLine& line);
+  void note_underline(const LogLine& line);
   bool read_source(Slot& slot, const LogLine& line, std::string_view text);
   bool finish_head(Slot& slot, bool is_last_try);
   static void add(Slot& slot, LogFrame frame);

@@ -130,6 +130,25 @@ TEST(LogTraceback, EachRankHasItsOwn) {
   EXPECT_EQ(summary.events[1].frames[0].source, "scaler.scale(loss).backward()");
 }
 
+// Two processes write at once and nothing tells their lines apart; a traceback before it is over.
+TEST(LogTraceback, WithoutRanksTheFramesOfBothAreKept) {
+  EXPECT_EQ(frames_in("Traceback (most recent call last):\n"
+                      "  File \"old.py\", line 1, in f\n"
+                      "    g()\n"
+                      "KeyError: 'x'\n"
+                      "Traceback (most recent call last):\n"
+                      "  File \"train.py\", line 264, in <module>\n"
+                      "    losses = estimate_loss()\n"
+                      "             ^^^^^^^^^^^^^^^\n"
+                      "Traceback (most recent call last):\n"
+                      "  File \"model.py\", line 187, in forward\n"
+                      "Traceback (most recent call last):\n"
+                      "    loss = F.cross_entropy(logits, targets)\n"
+                      "RuntimeError: CUDA error: out of memory\n"),
+            "train.py:264 <module> | losses = estimate_loss()\n"
+            "model.py:187 forward | loss = F.cross_entropy(logits, targets)\n");
+}
+
 TEST(LogTraceback, DeepOnesLoseTheirMiddle) {
   std::string text("Traceback (most recent call last):\n");
   for (int depth = 0; depth < 500; ++depth) {
