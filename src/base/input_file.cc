@@ -48,7 +48,13 @@ CannotOpen::CannotOpen(const std::string& name, int reason)
 InputFile::InputFile(const std::filesystem::path& path)
     : name_(path.string()), descriptor_(open_for_reading(name_)) {
   struct stat status {};
-  if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (::fstat(descriptor_, &status) != 0) {
+    const int reason = errno;
+    ::close(descriptor_);
+    throw DeviceError(fmt::format("cannot look at {}: {}\ntry again; if it stays, check the disk",
+                                  name_, std::strerror(reason)));
+  }
+  if (!S_ISREG(status.st_mode)) {
     ::close(descriptor_);
     throw DataError(fmt::format("{} is {}, not a file\nname the file itself", name_,
                                 S_ISDIR(status.st_mode) ? "a folder" : "a pipe or device"));

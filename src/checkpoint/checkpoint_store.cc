@@ -31,6 +31,17 @@ bool is_full(int error_number) {
   return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
 }
 
+[[noreturn]] void refuse_unread(const Path& folder, const std::string& problem,
+                                const char* consequence) {
+  throw DeviceError(
+      fmt::format("a checkpoint in out_dir cannot be read: {}\n{}\n"
+                  "try again; if it stays, move {} away or name another --out_dir",
+                  problem, consequence, folder.string()));
+}
+
+constexpr const char* kAnOlderOne =
+    "an older one may be whole, but what was trained after it would be lost";
+
 std::string joined(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += "\n" + line;
@@ -227,7 +238,8 @@ std::vector<CheckpointStore::Candidate> CheckpointStore::scan(Parts parts) const
 }
 
 // The usable ones in the order to try them; what is passed over becomes warnings. Throws DataError
-// when there are step folders but not one to try.
+// when there are step folders but not one to try, DeviceError when one cannot be read now that a
+// training would have gone on from, or that would have been the only one.
 std::vector<CheckpointStore::Candidate> CheckpointStore::candidates(
     Parts parts, WhichCheckpoint pick, std::vector<std::string>& warnings) const {
   std::vector<Candidate> found = scan(parts);
@@ -236,6 +248,10 @@ std::vector<CheckpointStore::Candidate> CheckpointStore::candidates(
   const bool none = unusable == found.begin();
   for (auto candidate = unusable; candidate != found.end(); ++candidate) {
     const bool older = !none && candidate->step.iteration < found.front().step.iteration;
+    const bool sampling = parts == Parts::kWeights && !none;
+    if (candidate->unreadable && !older && !sampling) {
+      refuse_unread(candidate->step.folder, candidate->problem, kAnOlderOne);
+    }
     if (!older) warnings.push_back(skipped(candidate->problem));
     if (candidate->unreadable && !contains(unread_, candidate->step.folder)) {
       unread_.push_back(candidate->step.folder);
@@ -285,7 +301,9 @@ Loaded CheckpointStore::load(const CheckpointTensors& tensors, WhichCheckpoint p
       loaded.warnings.push_back(skipped(one_line(error.what())));
       damaged_.push_back(candidate.step.folder);
     } catch (const UnreadableCheckpoint& error) {
-      loaded.warnings.push_back(skipped(one_line(error.what())));
+      const std::string problem = one_line(error.what());
+      if (parts != Parts::kWeights) refuse_unread(candidate.step.folder, problem, kAnOlderOne);
+      loaded.warnings.push_back(skipped(problem));
       unread_.push_back(candidate.step.folder);
     } catch (const DataError& error) {  // another model's: an older one would not serve either
       throw DataError(error.what() + joined(loaded.warnings));
@@ -305,11 +323,8 @@ std::int64_t CheckpointStore::next_save_number() {
   for (const Candidate& candidate : scan(Parts::kWeights)) {
     if (candidate.manifest) newest = std::max(newest, candidate.manifest->save_number);
     if (!candidate.unreadable || last_save_number_) continue;
-    throw DeviceError(
-        fmt::format("a checkpoint in out_dir cannot be read: {}\n"
-                    "a new one could not be told from it which is the newest\n"
-                    "try again; if it stays, move {} away or name another --out_dir",
-                    candidate.problem, candidate.step.folder.string()));
+    refuse_unread(candidate.step.folder, candidate.problem,
+                  "a new one could not be told from it which is the newest");
   }
   last_save_number_ = newest;
   return newest + 1;

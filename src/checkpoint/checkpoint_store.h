@@ -74,14 +74,15 @@ class CheckpointStore {
 
   // What load would load, from state.json and file sizes alone: for building the model before its
   // memory is there. Nothing when out_dir holds no checkpoint at all; DataError when it holds some
-  // but none is usable.
+  // but none is usable; DeviceError as load.
   std::optional<Loaded> peek(Parts parts = Parts::kWeightsAndOptimizer,
                              WhichCheckpoint pick = WhichCheckpoint::kNewest) const;
 
   // Fills the weights, and the optimizer unless it is empty, piece by piece from the files; a
   // checkpoint that turns out damaged is skipped for the next older one. Throws DataError when
-  // there is nothing to load, or when the tensors saved are not those wanted. The tensors are then
-  // in any state. Changes nothing in out_dir.
+  // there is nothing to load, or when the tensors saved are not those wanted; DeviceError when the
+  // newest cannot be read now: with the optimizer no older one is taken for it, without it one is,
+  // and a warning tells. The tensors are then in any state. Changes nothing in out_dir.
   Loaded load(const CheckpointTensors& tensors,
               WhichCheckpoint pick = WhichCheckpoint::kNewest) const;
 

@@ -19,7 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kStepPrefix = "step-";
-constexpr std::string_view kReplacedSuffix = ".replaced";
 constexpr std::string_view kTemporaryPrefix = ".tmp-";
 constexpr std::string_view kTemporaryLinkPrefix = ".tmp-link-";
 constexpr std::string_view kTemporaryProbePrefix = ".tmp-probe-";

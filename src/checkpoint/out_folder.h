@@ -17,6 +17,9 @@ struct StepFolder {
   std::int64_t iteration = 0;
 };
 
+// Of a step folder while another one takes its place.
+inline constexpr std::string_view kReplacedSuffix = ".replaced";
+
 // Whatever cannot be read is a FileError: nothing is taken for absent because looking failed.
 class OutFolder {
  public:

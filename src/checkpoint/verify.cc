@@ -75,28 +75,42 @@ class Verifier {
   std::int64_t bytes_read_ = 0;
 };
 
-void check_links(const OutFolder& out, FileSystem& file_system, OutDirVerdict& verdict) {
+// A kill between the steps of a save leaves links a step behind: `latest` at the checkpoint before,
+// or a link to one that was moved aside and not yet replaced. All of it is whole, a resume takes the
+// newest, and the next run sets the names right.
+void check_target(const Path& link, const std::string& target, OutDirVerdict& verdict) {
   const auto& found = verdict.checkpoints;
+  const auto named = [&](const std::string& name) {
+    return std::ranges::find_if(
+        found, [&](const CheckpointVerdict& v) { return v.folder.filename() == name; });
+  };
+  const auto checkpoint = named(target);
+  if (checkpoint == found.end()) {
+    const auto aside = named(target + std::string(kReplacedSuffix));
+    if (aside == found.end()) {
+      verdict.problems.push_back(
+          fmt::format("{} leads to {}, which is not there", link.string(), target));
+    } else {
+      verdict.notes.push_back(
+          fmt::format("{} leads to {}, which is in {}: a save was stopped before it replaced it; "
+                      "the next run gives it its name back",
+                      link.string(), target, aside->folder.string()));
+    }
+  } else if (link.filename() == "latest" && checkpoint + 1 != found.end()) {
+    verdict.notes.push_back(
+        fmt::format("{} leads to {}, but {} was saved later: a resume takes that one",
+                    link.string(), target, found.back().folder.filename().string()));
+  }
+}
+
+void check_links(const OutFolder& out, FileSystem& file_system, OutDirVerdict& verdict) {
   for (const char* name : {"latest", "best"}) {
     const auto target = out.pointed(name);
     const Path link = out.path() / name;
-    if (!target) {
-      if (file_system.kind(link) != std::filesystem::file_type::not_found) {
-        verdict.problems.push_back(fmt::format("{} leads to no checkpoint", link.string()));
-      }
-      continue;
-    }
-    const auto is_target = [&](const CheckpointVerdict& v) {
-      return v.folder.filename() == *target;
-    };
-    const auto checkpoint = std::ranges::find_if(found, is_target);
-    if (checkpoint == found.end()) {
-      verdict.problems.push_back(
-          fmt::format("{} leads to {}, which is not there", link.string(), *target));
-    } else if (name == std::string_view("latest") && checkpoint + 1 != found.end()) {
-      verdict.problems.push_back(fmt::format("{} leads to {}, but {} was saved later",
-                                             link.string(), *target,
-                                             found.back().folder.filename().string()));
+    if (target) {
+      check_target(link, *target, verdict);
+    } else if (file_system.kind(link) != std::filesystem::file_type::not_found) {
+      verdict.problems.push_back(fmt::format("{} leads to no checkpoint", link.string()));
     }
   }
 }

@@ -21,7 +21,8 @@ struct CheckpointVerdict {
 
 struct OutDirVerdict {
   std::vector<CheckpointVerdict> checkpoints;  // in the order of their saves
-  std::vector<std::string> problems;           // of links, and of what was left by kills
+  std::vector<std::string> problems;           // of links
+  std::vector<std::string> notes;              // what a kill left that the next run sets right
   bool whole() const;
 };
 

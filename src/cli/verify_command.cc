@@ -45,6 +45,7 @@ int verify_command(Arguments arguments) {
     console.warn("  " + checkpoint.problem);
     if (code != ExitCode::kData) code = checkpoint.unreadable ? ExitCode::kDevice : ExitCode::kData;
   }
+  for (const std::string& note : verdict.notes) console.line(note);
   for (const std::string& problem : verdict.problems) console.warn(problem);
   return static_cast<int>(code);
 }

@@ -65,11 +65,14 @@ int open_own_file(const std::string& path) {
     throw DeviceError(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
   }
   struct stat status {};
-  const bool known = ::fstat(descriptor, &status) == 0;
-  if (known && S_ISREG(status.st_mode) && status.st_nlink == 1) return descriptor;
+  const int unknown = ::fstat(descriptor, &status) == 0 ? 0 : errno;
+  const bool is_file = unknown == 0 && S_ISREG(status.st_mode);
+  if (is_file && status.st_nlink == 1) return descriptor;
   ::close(descriptor);
-  refuse(path,
-         known && S_ISREG(status.st_mode) ? "has another name (a hard link)" : "is not a file");
+  if (unknown != 0) {
+    throw DeviceError(fmt::format("cannot look at {}: {}", path, std::strerror(unknown)));
+  }
+  refuse(path, is_file ? "has another name (a hard link)" : "is not a file");
 }
 
 // JSON has no NaN and no infinity.

@@ -14,9 +14,12 @@ namespace fs = std::filesystem;
 // Where the event files go. An out_dir may come from anyone: a link there could lead out of it.
 fs::path own_event_folder(const std::string& out_dir) {
   fs::path folder = fs::path(out_dir) / metrics::kEventFolder;
-  std::error_code ignored;
-  const fs::file_type kind = fs::symlink_status(folder, ignored).type();
+  std::error_code failure;  // that of a folder that is not there is no failure
+  const fs::file_type kind = fs::symlink_status(folder, failure).type();
   if (kind == fs::file_type::not_found || kind == fs::file_type::directory) return folder;
+  if (kind == fs::file_type::none) {
+    throw DeviceError(fmt::format("cannot look at {}: {}", folder.string(), failure.message()));
+  }
   throw ConfigError(fmt::format(
       "{} {}\nSnug writes TensorBoard's files only to a folder of its own, for an out_dir may come "
       "from anyone\nmove it away, or name another --out_dir",
