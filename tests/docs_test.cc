@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "base/bytes.h"
@@ -140,6 +143,53 @@ TEST(Docs, MemoryFiguresAreThePlans) {
     ++rows;
   }
   EXPECT_EQ(rows, 8);
+}
+
+// Every "Suite.Name" of the source tree's tests.
+std::set<std::string> names_of_tests() {
+  const std::regex test(R"(TEST(?:_F|_P)?\((\w+),\s*(\w+)\))");
+  std::set<std::string> names;
+  for (const char* folder : {"src", "tests"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kSource / folder)) {
+      if (!entry.path().string().ends_with("_test.cc")) continue;
+      const std::string text = text_of(entry.path());
+      for (std::sregex_iterator found(text.begin(), text.end(), test), end; found != end; ++found) {
+        names.insert((*found)[1].str() + "." + (*found)[2].str());
+      }
+    }
+  }
+  return names;
+}
+
+// A promise names the tests that hold it, as `Suite`, `Suite.Name` or `Suite.Begin…end`, or a
+// script.
+TEST(Docs, EveryPromiseOfDurabilityNamesTestsThatExist) {
+  const std::set<std::string> tests = names_of_tests();
+  std::istringstream lines(text_of(kSource / "docs/durability.md"));
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("| ", 0) != 0 || line.rfind("| what happens", 0) == 0) continue;
+    const std::string cell = line.substr(line.rfind("| ", line.size() - 3));
+    const std::regex quoted("`([^`]+)`");
+    int named = 0;
+    for (std::sregex_iterator name(cell.begin(), cell.end(), quoted), end; name != end; ++name) {
+      ++named;
+      std::string wanted = (*name)[1].str();
+      if (wanted.rfind("scripts/", 0) == 0) {
+        EXPECT_TRUE(fs::exists(kSource / wanted.substr(0, wanted.find(' ')))) << wanted;
+        continue;
+      }
+      if (wanted.find('.') == std::string::npos) wanted += ".…";
+      const std::regex pattern(std::regex_replace(
+          std::regex_replace(wanted, std::regex("\\."), "\\."), std::regex("…"), "\\w+"));
+      EXPECT_TRUE(std::ranges::any_of(
+          tests, [&](const std::string& test) { return std::regex_match(test, pattern); }))
+          << wanted << " of docs/durability.md is no test";
+    }
+    EXPECT_GT(named, 0) << "no test holds: " << line;
+    ++rows;
+  }
+  EXPECT_GT(rows, 14);
 }
 
 TEST(Docs, LinksLeadSomewhere) {

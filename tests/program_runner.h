@@ -3,7 +3,9 @@
 #pragma once
 
 #include <pty.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -41,7 +43,12 @@ struct ProgramSettings {
   std::string stderr_path;           // where its messages go; empty: they are caught
   std::int64_t address_space = 0;    // RLIMIT_AS in bytes; 0: none
   std::string cgroup;                // folder of a control group to start in; empty: none
+  std::string disk;                  // folder that gets a disk of the program's own; empty: none
+  std::int64_t disk_bytes = 0;       // its size
 };
+
+// Of a program that could not be given a disk of its own: the system does not let it.
+constexpr int kNoDiskExitCode = 125;
 
 struct ProgramResult {
   int exit_code = -1;  // -1: ended by `signal`
@@ -137,11 +144,22 @@ class RunningProgram {
     ::setrlimit(static_cast<__rlimit_resource>(resource), &limit);
   }
 
+  // Seen by the program alone, and gone with it.
+  void mount_disk() const {
+    const std::string size = "size=" + std::to_string(settings_.disk_bytes);
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("tmpfs", settings_.disk.c_str(), "tmpfs", 0, size.c_str()) != 0) {
+      ::_exit(kNoDiskExitCode);
+    }
+  }
+
   [[noreturn]] void become_program(const Words& arguments) const {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     redirect("/dev/null", O_RDONLY, STDIN_FILENO);
     redirect(settings_.stdout_path, O_WRONLY | O_CREAT, STDOUT_FILENO);
     redirect(settings_.stderr_path, O_WRONLY | O_CREAT, STDERR_FILENO);
+    if (!settings_.disk.empty()) mount_disk();
     limit_to(RLIMIT_FSIZE, settings_.file_size_limit);
     limit_to(RLIMIT_AS, settings_.address_space);
     if (!settings_.cgroup.empty()) {

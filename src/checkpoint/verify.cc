@@ -76,8 +76,8 @@ class Verifier {
 };
 
 // A kill between the steps of a save leaves links a step behind: `latest` at the checkpoint before,
-// or a link to one that was moved aside and not yet replaced. All of it is whole, a resume takes the
-// newest, and the next run sets the names right.
+// or a link to one that was moved aside and not yet replaced. All of it is whole, a resume takes
+// the newest, and the next run sets the names right.
 void check_target(const Path& link, const std::string& target, OutDirVerdict& verdict) {
   const auto& found = verdict.checkpoints;
   const auto named = [&](const std::string& name) {

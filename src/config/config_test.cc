@@ -76,6 +76,7 @@ TEST(Arguments, EffectiveBatchSetsTheAccumulation) {
   EXPECT_TRUE(has(error, "batch_size = 10 divides it; effective_batch = 108")) << error;
   EXPECT_TRUE(has(argument_error({"--headroom=lots"}), "10%"));
   EXPECT_TRUE(has(argument_error({"--headroom=100%"}), "between 0% and 100%"));
+  EXPECT_TRUE(has(argument_error({"--headroom=10"}), "a share such as 10%"));
   EXPECT_TRUE(has(argument_error({"--optimizer_dtype=int8"}), "float32, bfloat16"));
 }
 

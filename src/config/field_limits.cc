@@ -99,7 +99,10 @@ std::string check_headroom(const std::string& text) {
   if (const auto percent = parse_percent(text)) {
     return *percent >= 0 && *percent < 100 ? "" : "a headroom lies between 0% and 100%";
   }
-  return parse_bytes(text) ? "" : "write a share such as 10%, or a size such as 512MiB";
+  // A bare 10 is meant as a share, and would be ten bytes.
+  const auto bytes = parse_bytes(text);
+  const bool is_meant = bytes && (*bytes == 0 || *bytes >= 100);
+  return is_meant ? "" : "write a share such as 10%, or a size such as 512MiB";
 }
 
 std::string check_memory_budget(const std::string& text) {
