@@ -114,6 +114,12 @@ class PlotPage(unittest.TestCase):
             (text) => text.getBoundingClientRect().height).filter((height) => height > 0)""")
         self.assertGreater(min(heights), 8, "text that can be read on a phone")
         self.assertGreater(self.js("document.querySelector('td').getBoundingClientRect().width"), 100)
+        self.assertTrue(self.js("""[...document.querySelectorAll('td')].every(
+            (cell) => cell.getBoundingClientRect().right <= innerWidth)"""), "no figure is cut off")
+        names = self.js("""[...document.querySelectorAll('tbody tr:first-child td')].slice(1).map(
+            (cell) => getComputedStyle(cell, '::before').content.replaceAll('"', ''))""")
+        self.assertEqual(names, self.js(
+            "[...document.querySelectorAll('th')].slice(1).map((name) => name.textContent)"))
         if SHOTS:
             self.browser.screenshot(os.path.join(SHOTS, "phone-light.png"), whole_page=True)
 
