@@ -42,7 +42,26 @@ std::optional<std::string> take_html(std::vector<std::string>& arguments) {
   return path;
 }
 
-// The page shows the config as it is, then every fix in its order.
+const fit::Fix* chosen_of(const fit::Fixes& fixes) {
+  if (fixes.chosen_at) return &fixes.ranked[*fixes.chosen_at];
+  return fixes.chosen ? &*fixes.chosen : nullptr;
+}
+
+// What the text shows, too: where it fits, what the spare memory buys; else every fix in its order.
+std::vector<const fit::Fix*> shown_fixes(const fit::Fixes& fixes) {
+  std::vector<const fit::Fix*> shown;
+  if (fixes.fits_as_is) {
+    if (const fit::Fix* chosen = chosen_of(fixes)) shown.push_back(chosen);
+    for (const fit::Fix& fix : fixes.spare) shown.push_back(&fix);
+    return shown;
+  }
+  for (const fit::Fix& fix : fixes.ranked) {
+    if (fix.helps()) shown.push_back(&fix);
+  }
+  return shown;
+}
+
+// The page shows the config as it is, then these.
 void write_page(const std::string& path, const report::PlanReportInput& in,
                 const fit::Planner& planner) {
   report::PlanPage page;
@@ -50,6 +69,7 @@ void write_page(const std::string& path, const report::PlanReportInput& in,
   page.command = fmt::format("snug plan {}", fmt::join(in.arguments, " "));
   page.budget = in.budget;
   page.language = in.language;
+  page.fits_as_is = in.fixes.fits_as_is;
   if (in.card != nullptr) page.support = report::support_text(in.language, in.support, *in.card);
   std::vector<std::unique_ptr<plan::RunPlan>> runs;
   const auto add = [&](const std::string& name, const plan::RunPlan& run,
@@ -59,15 +79,13 @@ void write_page(const std::string& path, const report::PlanReportInput& in,
   };
   add(report::text_in(in.language, report::PlanTextId::kPageAsIs), in.training, in.config.values,
       nullptr);
-  for (std::size_t i = 0; i < in.fixes.ranked.size(); ++i) {
-    const fit::Fix& fix = in.fixes.ranked[i];
-    if (!fix.helps()) continue;
-    runs.push_back(planner.plan(fix.config));
-    if (in.fixes.chosen && i == in.fixes.chosen_at) {
+  for (const fit::Fix* fix : shown_fixes(in.fixes)) {
+    runs.push_back(planner.plan(fix->config));
+    if (fix == chosen_of(in.fixes)) {
       page.recommended = page.settings.size();
       page.train = report::next_command(in);
     }
-    add(report::fix_name(in.language, in.fixes.before, fix), *runs.back(), fix.config, &fix);
+    add(report::fix_name(in.language, in.fixes.before, *fix), *runs.back(), fix->config, fix);
   }
   data::write_file(path, report::plan_page(page));
 }

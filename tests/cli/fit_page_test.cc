@@ -59,6 +59,19 @@ TEST_F(CliFitPage, ThePageHoldsTheTotalAndEveryFix) {
   EXPECT_FALSE(exists("plan.html.partial"));
 }
 
+// Where it fits the page shows what the text shows: the uses of spare memory, and no smaller batch.
+TEST_F(CliFitPage, ThePageOfAPlanThatFitsShowsWhatTheSpareMemoryBuys) {
+  ASSERT_EQ(run(Words{"plan", "--html=plan.html"} + on_card()).exit_code, 0);
+  const std::string page = read("plan.html");
+  const Json json = plan(on_card());
+  ASSERT_FALSE(json.at("spare").empty());
+  for (const Json& use : json.at("spare")) {
+    EXPECT_NE(page.find(use.at("name").get<std::string>()), std::string::npos) << use;
+  }
+  EXPECT_NE(page.find("What the spare memory buys"), std::string::npos);
+  EXPECT_EQ(page.find("\"batch 1, accumulate"), std::string::npos);
+}
+
 TEST_F(CliFitPage, JsonBesideThePageIsStillJson) {
   const ProgramResult without = run(Words{"plan", "--json"} + on_card());
   const ProgramResult with = run(Words{"plan", "--html=plan.html", "--json"} + on_card());

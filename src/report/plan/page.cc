@@ -58,7 +58,7 @@ std::string plan_page(const PlanPage& page) {
       word("caption", PlanTextId::kPageCaption),
       word("alive", PlanTextId::kPageAlive),
       word("by_role", PlanTextId::kPageByRole),
-      word("fixes_title", PlanTextId::kFixesTitle),
+      word("fixes_title", page.fits_as_is ? PlanTextId::kSpareTitle : PlanTextId::kFixesTitle),
       word("head_memory", PlanTextId::kPageMemory),
       word("head_batch", PlanTextId::kPageBatch),
       word("head_saved", PlanTextId::kPageSaved),

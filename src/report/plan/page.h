@@ -27,6 +27,7 @@ struct PlanPage {
   std::string command;  // "snug plan config/train_gpt2.py --card=rtx3060"
   fit::Budget budget;
   Language language = Language::kEnglish;
+  bool fits_as_is = false;                 // the settings are what spare memory buys, not fixes
   std::string support;                     // whether this build trains there; empty: it does
   std::vector<std::string> train;          // the words of the recommended setting's command
   std::optional<std::size_t> recommended;  // of `settings`
