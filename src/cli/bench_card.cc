@@ -102,7 +102,7 @@ int bench_card(const config::Config& config, std::unique_ptr<device::Device> dev
   for (const std::string& line : train::card_lines(card)) fmt::print(stderr, "{}\n", line);
   const profile::StepProfile profile =
       profile::profile_steps(config, std::move(device), card.is_emulated ? 0 : kCardSeconds);
-  if (!trace.empty()) profile::write_trace(trace, profile);
+  if (!trace.empty()) profile::write_trace(trace, profile.events);
   if (json) {
     print_json(config, card, limits, profile);
     return 0;

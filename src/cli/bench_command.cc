@@ -74,22 +74,17 @@ int bench_command(Arguments arguments) {
     if (!rest.empty()) throw ConfigError("--emulated takes no config: its shapes are GPT-2's");
     return bench_emulated(json);
   }
-  std::string trace;
-  constexpr std::string_view kProfile = "--profile=";
-  std::erase_if(rest, [&](const std::string& argument) {
-    if (!argument.starts_with(kProfile)) return false;
-    trace = argument.substr(kProfile.size());
-    return true;
-  });
+  const std::string trace = take_profile(rest);
   config::LoadedConfig config = config::load_config(config::Command::kTrain, rest);
   if (config.values.vocab_size == 0) config.values.vocab_size = config::kPaddedGpt2Vocabulary;
   std::unique_ptr<device::Device> device = device::device_to_run(config.values);
   device::settle_dtype(config, *device);
   for (const std::string& notice : config.notices) fmt::print(stderr, "{}\n", notice);
+  if (!trace.empty()) profile::require_writable(trace);
   if (device->card_facts()) return bench_card(config.values, std::move(device), json, trace);
   const profile::StepProfile profile =
       profile::profile_steps(config.values, std::move(device), kSeconds);
-  if (!trace.empty()) profile::write_trace(trace, profile);
+  if (!trace.empty()) profile::write_trace(trace, profile.events);
   json ? print_json(config.values, profile) : print_table(config.values, profile);
   return 0;
 }

@@ -182,6 +182,22 @@ console::Progress take_progress(std::vector<std::string>& arguments) {
   return quiet ? console::Progress::kQuiet : progress;
 }
 
+std::string take_profile(std::vector<std::string>& arguments) {
+  constexpr std::string_view kPrefix = "--profile=";
+  std::string path;
+  std::erase_if(arguments, [&](const std::string& argument) {
+    if (!argument.starts_with(kPrefix) && argument != "--profile") return false;
+    path = argument.substr(std::min(argument.size(), kPrefix.size()));
+    if (path.empty()) {
+      throw ConfigError(
+          "--profile names no file\nthe trace's name belongs there: "
+          "--profile=trace.json");
+    }
+    return true;
+  });
+  return path;
+}
+
 bool asks_for_help(Arguments arguments) {
   return std::any_of(arguments.begin(), arguments.end(),
                      [](const std::string& a) { return a == "-h" || a == "--help"; });

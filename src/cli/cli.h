@@ -45,6 +45,9 @@ bool take_flag(std::vector<std::string>& arguments, const std::string& flag);
 // Takes --progress=bar|plain|none and --quiet out of the arguments. Throws ConfigError.
 console::Progress take_progress(std::vector<std::string>& arguments);
 
+// Takes --profile=FILE out of the arguments; empty without it. Throws ConfigError.
+std::string take_profile(std::vector<std::string>& arguments);
+
 // Whether a report on standard output is coloured: `color` is the key's auto, always or never.
 bool wants_color(const std::string& color);
 

@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "cli/cli.h"
 #include "config/config.h"
+#include "profile/trace.h"
 #include "train/generate.h"
 #include "train/train_loop.h"
 
@@ -28,16 +29,34 @@ bool is_checkpoint_name(const std::string& word) {
          (word.starts_with("step-") && word.find_first_of("/.=") == word.npos);
 }
 
+// The first iterations' ops go to the file `trace`.
+int train_traced(config::LoadedConfig config, console::Console& console, const std::string& trace) {
+  if (config.values.eval_only) {
+    throw ConfigError(
+        "--profile and eval_only contradict each other: the trace is of iterations of training\n"
+        "leave one of the two out");
+  }
+  profile::TraceRecorder recorder(trace);
+  console.line(fmt::format("the first {} iterations go to {}: open it at https://ui.perfetto.dev",
+                           profile::TraceRecorder::kIterations, trace));
+  return train::train(std::move(config), console,
+                      [&](backend::Executor& executor, const std::function<void()>& step) {
+                        recorder.watch(executor, step);
+                      });
+}
+
 }  // namespace
 
 int train_command(Arguments arguments) {
   std::vector<std::string> rest(arguments.begin(), arguments.end());
   console::Console console(take_progress(rest));
+  const std::string trace = take_profile(rest);
   config::LoadedConfig config = config::load_config(config::Command::kTrain, rest);
   // Training goes on when the reader of its log goes away (`| head`). The other commands have
   // nothing to save, and end quietly as the signal's default has it.
   std::signal(SIGPIPE, SIG_IGN);
-  return train::train(std::move(config), console);
+  if (trace.empty()) return train::train(std::move(config), console);
+  return train_traced(std::move(config), console, trace);
 }
 
 // `snug sample out best` is `snug sample --out_dir=out/best`.

@@ -41,7 +41,9 @@ std::string train_help() {
          "Ctrl-C saves and stops; --init_from=resume goes on, bit for bit.\n\n"
          "  --progress=HOW  bar (redrawn, on a terminal), plain (a line every ten\n"
          "                  seconds), none\n"
-         "  --quiet         warnings and errors only\n\n"
+         "  --quiet         warnings and errors only\n"
+         "  --profile=FILE  a trace of the first three iterations, op by op, for\n"
+         "                  https://ui.perfetto.dev\n\n"
          "  snug train config/train_shakespeare_char.py --device=cpu --max_iters=2000\n"
          "  snug train config/train_shakespeare_char.py --init_from=resume\n\n" +
          config::keys_help(config::Command::kTrain, kColumns);

@@ -3,11 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
-
-#include "base/error.h"
 
 namespace snug::profile {
 namespace {
@@ -45,7 +41,7 @@ void OpTimeTable::add(const backend::TimedOp& timed, const Prediction& predicted
   times.bytes += work.bytes * part;
   times.median_seconds += timed.seconds;
   times.predicted_seconds += predicted_seconds(phase, index) * part;
-  events_.push_back({op.label, times.op, times.phase, timed.start_seconds, timed.seconds});
+  events_.push_back(event_of(timed, 0));
 }
 
 void OpTimeTable::add_iteration(const std::vector<backend::TimedOp>& ops,
@@ -76,25 +72,6 @@ StepProfile OpTimeTable::result() const {
   profile.median_seconds = quantile(iterations_, 0.5);
   profile.quiet_seconds = quantile(iterations_, kQuiet);
   return profile;
-}
-
-void write_trace(const std::string& path, const StepProfile& profile) {
-  auto events = nlohmann::ordered_json::array();
-  for (const OpEvent& event : profile.events) {
-    events.push_back({{"name", event.label},
-                      {"cat", event.op},
-                      {"ph", "X"},
-                      {"ts", event.start_seconds * 1e6},
-                      {"dur", event.seconds * 1e6},
-                      {"pid", 1},
-                      {"tid", 1},
-                      {"args", {{"op", event.op}, {"phase", event.phase}}}});
-  }
-  std::ofstream file(path);
-  file << nlohmann::ordered_json{{"displayTimeUnit", "ms"}, {"traceEvents", events}} << "\n";
-  if (!file.flush()) {
-    throw DeviceError(fmt::format("{} cannot be written\n--profile names a file to be made", path));
-  }
 }
 
 }  // namespace snug::profile

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "profile/trace.h"
 #include "program/program.h"
 
 namespace snug::profile {
@@ -25,15 +26,9 @@ struct OpTimes {
   double limit_seconds(double flop_rate, double byte_rate) const;
 };
 
-// One op of the last iteration, from its start on.
-struct OpEvent {
-  std::string label, op, phase;
-  double start_seconds = 0, seconds = 0;
-};
-
 struct StepProfile {
-  std::vector<OpTimes> ops;  // the slowest first
-  std::vector<OpEvent> events;
+  std::vector<OpTimes> ops;     // the slowest first
+  std::vector<OpEvent> events;  // of the last iteration
   std::int64_t iterations = 0;
   double median_seconds = 0, quiet_seconds = 0;  // of an iteration
   double flop_rate = 0;                          // of square products in the run's precision
@@ -61,8 +56,5 @@ class OpTimeTable {
   std::vector<double> iterations_;
   std::vector<OpEvent> events_;
 };
-
-// The events as Chrome's trace format, which Perfetto opens. Throws DeviceError.
-void write_trace(const std::string& path, const StepProfile& profile);
 
 }  // namespace snug::profile

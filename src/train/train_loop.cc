@@ -60,11 +60,12 @@ struct Diverged : DeviceError {
 
 class TrainLoop {
  public:
-  TrainLoop(const StartedRun& run, console::Console& console)
+  TrainLoop(const StartedRun& run, console::Console& console, const StepWatch& watch)
       : config_(run.config.values),
         run_(run),
         engine_(*run.engine),
         console_(console),
+        watch_(watch),
         meter_(model::flops_per_token(run.plan->model, config_.block_size) * tokens_per_iteration(),
                run.peak_flops),
         state_(run.state) {}
@@ -196,13 +197,16 @@ class TrainLoop {
   // One iteration; false when a signal cut it short, and then nothing of it remains.
   bool iterate(Clock::time_point start) {
     const Clock::time_point step_start = Clock::now();
-    const StepResult result =
-        engine_.step(state_.iteration, [&](std::int64_t done, std::int64_t total) {
-          show_progress(done, total, step_start);
-          const double per_batch = seconds_since(step_start) / static_cast<double>(done);
-          const double left = per_batch * static_cast<double>(total - done);
-          return !(stop_.requested() && left > kPatienceSeconds);
-        });
+    StepResult result;
+    const auto step = [&] {
+      result = engine_.step(state_.iteration, [&](std::int64_t done, std::int64_t total) {
+        show_progress(done, total, step_start);
+        const double per_batch = seconds_since(step_start) / static_cast<double>(done);
+        const double left = per_batch * static_cast<double>(total - done);
+        return !(stop_.requested() && left > kPatienceSeconds);
+      });
+    };
+    watch_ ? watch_(engine_.executor(), step) : step();
     if (!result.updated && !(result.skipped && may_go_on())) {
       if (!std::isfinite(result.loss)) fail_diverged("the loss", result.loss);
       if (!std::isfinite(result.gradient_norm)) {
@@ -324,6 +328,7 @@ class TrainLoop {
   const StartedRun& run_;
   TrainingEngine& engine_;
   console::Console& console_;
+  const StepWatch& watch_;
   std::optional<RunMetrics> metrics_;  // none when only evaluating, or while they cannot be opened
   UtilizationMeter meter_;
   console::StopSignal stop_{
@@ -338,9 +343,9 @@ class TrainLoop {
 
 }  // namespace
 
-int train(config::LoadedConfig config, console::Console& console) {
+int train(config::LoadedConfig config, console::Console& console, const StepWatch& watch) {
   const StartedRun run = start_training(std::move(config), console);
-  return TrainLoop(run, console).run();
+  return TrainLoop(run, console, watch).run();
 }
 
 }  // namespace snug::train

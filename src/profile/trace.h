@@ -1,0 +1,49 @@
+// The ops of iterations as Chrome's trace format, which https://ui.perfetto.dev opens.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+
+namespace snug::profile {
+
+// One op as it was run; starts count from that of the trace.
+struct OpEvent {
+  std::string label, op, phase;
+  double start_seconds = 0, seconds = 0;
+};
+
+OpEvent event_of(const backend::TimedOp& timed, double work_start_seconds);
+
+// Throws DeviceError.
+void write_trace(const std::string& path, std::span<const OpEvent> events);
+
+// Throws DeviceError where a trace could not be written: before the work that it is to tell of. A
+// file that is there stays as it is.
+void require_writable(const std::string& path);
+
+// Watches the first iterations of a run.
+class TraceRecorder {
+ public:
+  static constexpr int kIterations = 3;
+
+  explicit TraceRecorder(std::string path);
+
+  // Runs `step`. As long as iterations are traced the file is written after each, so that it is
+  // there however the run ends.
+  void watch(backend::Executor& executor, const std::function<void()>& step);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string path_;
+  int iterations_ = 0;
+  Clock::time_point start_{};
+  std::vector<OpEvent> events_;
+};
+
+}  // namespace snug::profile
