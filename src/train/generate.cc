@@ -34,6 +34,21 @@ float finite_maximum(std::span<const float> logits) {
       "train again, with a smaller learning_rate, or name another run with --out_dir");
 }
 
+// Of all ids the highest, as many as `ids` has (which come in as the first of all), in order of
+// their numbers. A heap of them has the lowest in front; few of the others are above it.
+template <class Higher>
+void keep_highest(std::span<const float> logits, std::span<std::int32_t> ids, Higher higher) {
+  std::ranges::make_heap(ids, higher);
+  for (std::size_t id = ids.size(); id < logits.size(); ++id) {
+    // Of equals the one that came first stays.
+    if (logits[id] <= logits[static_cast<std::size_t>(ids.front())]) continue;
+    std::ranges::pop_heap(ids, higher);
+    ids.back() = static_cast<std::int32_t>(id);
+    std::ranges::push_heap(ids, higher);
+  }
+  std::ranges::sort(ids);
+}
+
 }  // namespace
 
 Generator::Generator(const plan::RunPlan& run, const device::Device& device)
@@ -126,19 +141,16 @@ std::int32_t Generator::draw(const Settings& settings, std::span<const float> lo
   if (settings.temperature == 0) {
     return static_cast<std::int32_t>(std::ranges::find(logits, maximum) - logits.begin());
   }
-  order_.resize(logits.size());
-  std::iota(order_.begin(), order_.end(), 0);
-  auto kept = static_cast<std::int64_t>(logits.size());
   const auto higher = [&](std::int32_t a, std::int32_t b) {
     const float x = logits[static_cast<std::size_t>(a)], y = logits[static_cast<std::size_t>(b)];
     return x != y ? x > y : a < b;
   };
-  if (settings.top_k > 0 && settings.top_k < kept) {
-    kept = settings.top_k;
-    std::nth_element(order_.begin(), order_.begin() + kept - 1, order_.end(), higher);
-    std::sort(order_.begin(), order_.begin() + kept);
-  }
-  std::span<std::int32_t> candidates = std::span(order_).first(static_cast<std::size_t>(kept));
+  std::size_t kept = logits.size();
+  if (settings.top_k > 0) kept = std::min(kept, static_cast<std::size_t>(settings.top_k));
+  order_.resize(kept);
+  std::iota(order_.begin(), order_.end(), 0);
+  if (kept < logits.size()) keep_highest(logits, order_, higher);
+  std::span<std::int32_t> candidates = order_;
   const auto weight = [&](std::int32_t id) {
     const double logit = logits[static_cast<std::size_t>(id)];
     return std::exp((logit - static_cast<double>(maximum)) / settings.temperature);

@@ -6,8 +6,8 @@
 namespace snug::cpu {
 
 // Bytes a second of z = x + y over arrays far larger than any cache, on all threads: two reads and
-// a write per element, the best of some. In the arena of a run, whose content is lost; where that
-// is too small, in 700 MiB beside it for a fraction of a second.
+// a streaming write per element, as in STREAM's "add", the best of some. In the arena of a run,
+// whose content is lost; where that is too small, in 700 MiB beside it for a fraction of a second.
 double measure_bandwidth(const Arena& of_run);
 
 }  // namespace snug::cpu

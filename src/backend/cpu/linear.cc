@@ -3,6 +3,7 @@
 #include <dnnl.hpp>
 
 #include "backend/cpu/split/amx.h"
+#include "backend/cpu/widened/one_row.h"
 #include "backend/cpu/widened/widened_product.h"
 #include "base/integers.h"
 
@@ -56,7 +57,8 @@ LinearTiling linear_tiling(const LinearForm& form, std::int64_t T, int threads) 
   if (form.result == Result::kWeightGradient || T == 1) return {T, false};
   // Enough tiles in one sequence for all threads, but none so short that a product pays more for
   // bringing the weight into its own layout than for multiplying.
-  constexpr std::int64_t kShortest = 64, kLongest = 256;
+  constexpr std::int64_t kShortest = 64;
+  const std::int64_t kLongest = form.result == Result::kInputGradient ? 512 : 256;
   const std::int64_t share = ceil_div(T, threads);
   return {std::clamp(round_up(share, 16), std::min(T, kShortest), std::min(T, kLongest)), true};
 }
@@ -79,7 +81,7 @@ static bool has_avx512() {
 
 bool is_widened(const LinearForm& form, std::int64_t T) {
   if (form.precision != DType::kF32) return true;
-  constexpr std::int64_t kLongest = 128;
+  constexpr std::int64_t kLongest = 256;  // of more positions oneDNN's is the faster one (0037)
   return form.result == Result::kWeightGradient && T <= kLongest && !is_split(form, T) &&
          !has_avx512();
 }
@@ -125,14 +127,17 @@ static std::int64_t rows_at_once(const ops::Shapes& shapes, const LinearForm& fo
 std::int64_t linear_scratch(const OpQuestion& question, const LinearForm& form) {
   const ops::Shapes& shapes = question.shapes;
   const std::int64_t rows = rows_at_once(shapes, form);
+  const bool has_rows = form.precision != DType::kF32 && form.result == Result::kOutput;
+  const std::int64_t row_bytes = has_rows ? one_row_scratch_bytes(form.in) : 0;
+  if (has_rows && rows == 1) return row_bytes;
   if (const auto unit = tile_unit_of(form)) {
     auto product = widened_product<Bf16>(gemm_shape(form, rows, false));
     if (form.result == Result::kWeightGradient) product.sequence = shapes.block_size;
-    return tile_scratch_bytes(product, question.threads, *unit);
+    return std::max(row_bytes, tile_scratch_bytes(product, question.threads, *unit));
   }
   if (is_widened(form, shapes.block_size)) {
     const GemmShape shape = gemm_shape(form, rows, false);
-    return widened_scratch_bytes(shape.m, shape.n, question.threads);
+    return std::max(row_bytes, widened_scratch_bytes(shape.m, shape.n, question.threads));
   }
   if (is_split(form, shapes.block_size)) {
     return split_scratch_bytes(split_shape(form, shapes.block_size, 0, rows), question.threads);

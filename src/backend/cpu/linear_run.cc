@@ -120,7 +120,7 @@ void run_row_by_row(const OpRun& r, const LinearOperands<float>& of) {
     product.a.data = of.a.at(row);
     product.b.data = of.b.at(row);
     product.c = of.wide.at(row);
-    run_one_row(product);
+    run_one_row(product, r.scratch);
   }
 }
 
@@ -138,7 +138,7 @@ void run_widened(const OpRun& r, const LinearOperands<X>& of) {
   product.bias = of.bias;
   product.y = of.rounded.at(r.first_row);
   product.c = of.wide.at(r.first_row);
-  if (is_one_row(product)) return run_one_row(product);
+  if (is_one_row(product)) return run_one_row(product, r.scratch);
   if constexpr (std::is_same_v<X, Bf16>) {
     if (const auto unit = tile_unit_of(form)) return run_tile_product(product, r.scratch, *unit);
   }

@@ -33,6 +33,14 @@ bool set_common(const OpRun& r, const ops::AdamW& op, Moment* m, Moment* v,
             .weight_decay = op.weight_decay,
             .correction1 = 1 - std::pow(c.beta1, t),
             .correction2 = 1 - std::pow(c.beta2, t)};
+  if (op.compute_copy.is_present()) {
+    const TensorView copy = r.view(op.compute_copy);
+    if (copy.dtype == DType::kBF16) {
+      kernel.copy_bf16 = copy.as<Bf16>();
+    } else {
+      kernel.copy_f16 = copy.as<F16>();
+    }
+  }
   return std::isfinite(norm);
 }
 
@@ -47,11 +55,6 @@ void cast_to(const TensorView& from, const TensorView& to) {
 
 void cast(const TensorView& from, const TensorView& to) {
   to.dtype == DType::kBF16 ? cast_to<Bf16>(from, to) : cast_to<F16>(from, to);
-}
-
-// After the weight has moved.
-void update_copy(const OpRun& r, const ops::AdamW& op) {
-  if (op.compute_copy.is_present()) cast(r.view(op.weight), r.view(op.compute_copy));
 }
 
 }  // namespace
@@ -78,7 +81,6 @@ void run_adamw(const OpRun& r, const ops::AdamW& op) {
   AdamW kernel;
   if (!set_common(r, op, r.f32(op.m), r.f32(op.v), kernel)) return;
   r.kernels().adamw(kernel);
-  update_copy(r, op);
 }
 
 void run_adamw_bf16(const OpRun& r, const ops::AdamW& op) {
@@ -87,7 +89,6 @@ void run_adamw_bf16(const OpRun& r, const ops::AdamW& op) {
                      static_cast<std::uint32_t>(r.context.iteration)};
   if (!set_common(r, op, r.view(op.m).bf16(), r.view(op.v).bf16(), kernel)) return;
   r.kernels().adamw_bf16(kernel);
-  update_copy(r, op);
 }
 
 void run_cast(const OpRun& r, const ops::Cast& op) {

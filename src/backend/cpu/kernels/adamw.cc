@@ -1,5 +1,6 @@
 // The optimizer's kernels: the AdamW update, in PyTorch's order of operations, with its moments in
-// float or in bfloat16; and the sum of squares that the gradient's norm comes from.
+// float or in bfloat16 and a 16-bit copy of the weights in the same pass; and the sum of squares
+// that the gradient's norm comes from.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/adamw.cc"
 #include "hwy/foreach_target.h"
@@ -11,6 +12,7 @@
 #include "backend/cpu/kernels/bf16-inl.h"
 #include "backend/cpu/kernels/chunks.h"
 #include "backend/cpu/kernels/fast_kernels.h"
+#include "backend/cpu/kernels/float16-inl.h"
 #include "backend/cpu/kernels/philox-inl.h"
 #include "backend/cpu/kernels/vectors-inl.h"
 #include "base/philox.h"
@@ -43,9 +45,10 @@ HWY_INLINE DropoutStream rounding_stream(const MomentRounding& rounding) {
 }
 
 // Elements [begin, end), begin a multiple of 4. Op is AdamW or AdamWBf16. Scalars are made in
-// double and rounded once, as PyTorch passes Python's numbers to its kernels.
+// double and rounded once, as PyTorch passes Python's numbers to its kernels. `op` is a copy: no
+// store can change it, so its pointers stay in registers.
 template <class Op>
-HWY_INLINE void update_range(const Op& op, std::int64_t begin, std::int64_t end) {
+HWY_INLINE void update_range(const Op op, std::int64_t begin, std::int64_t end) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> d32;
   const std::int64_t lanes = lane_count(d);
@@ -69,7 +72,10 @@ HWY_INLINE void update_range(const Op& op, std::int64_t begin, std::int64_t end)
     v = hn::MulAdd(hn::Mul(v_weight, g), g, hn::Mul(v, beta2));
     const auto denominator = hn::Add(hn::Div(hn::Sqrt(v), root_correction2), epsilon);
     const auto update = hn::Div(hn::Mul(step, m), denominator);
-    store_upto(hn::MulSub(w, keep, update), d, op.weights + i, rest);
+    const auto moved = hn::MulSub(w, keep, update);
+    store_upto(moved, d, op.weights + i, rest);
+    if (op.copy_bf16 != nullptr) store_upto(moved, d, op.copy_bf16 + i, rest);
+    if (op.copy_f16 != nullptr) store_upto(moved, d, op.copy_f16 + i, rest);
     store_moment(m, hn::And(random, hn::Set(d32, 0xFFFF)), d, op.m + i, rest);
     store_moment(v, hn::ShiftRight<16>(random), d, op.v + i, rest);
   };

@@ -97,6 +97,50 @@ TEST(AdamW, FirstStepIsTheSignOfTheGradient) {
   }
 }
 
+// In the same pass, with moments of either kind.
+TEST(AdamW, TheCopyIsTheMovedWeightRounded) {
+  const AdamwCase c(1, 1003);
+  const auto check = [&](auto op, auto kernel) {
+    Values w = c.weights;
+    std::vector<Bf16> bf16(w.size());
+    std::vector<F16> f16(w.size());
+    op.weights = w.data();
+    op.gradients = c.gradients.data();
+    op.copy_bf16 = bf16.data();
+    op.copy_f16 = f16.data();
+    kernel(op);
+    EXPECT_NE(w, c.weights);
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      EXPECT_EQ(bf16[i].bits, nearest<Bf16>(w[i]).bits) << i;
+      EXPECT_EQ(f16[i].bits, nearest<F16>(w[i]).bits) << i;
+    }
+  };
+  const auto check_both = [&](auto float_kernel, auto bf16_kernel) {
+    Values m = c.m, v = c.v;
+    AdamW op = c.settings;
+    op.count = std::ssize(m), op.m = m.data(), op.v = v.data();
+    check(op, float_kernel);
+    std::vector<std::uint16_t> m16(m.size()), v16(m.size());
+    AdamWBf16 rounded{};
+    static_cast<AdamWOn<std::uint16_t>&>(rounded) = {.count = op.count,
+                                                     .weights = nullptr,
+                                                     .gradients = nullptr,
+                                                     .m = m16.data(),
+                                                     .v = v16.data(),
+                                                     .gradient_scale = op.gradient_scale,
+                                                     .learning_rate = op.learning_rate,
+                                                     .beta1 = op.beta1,
+                                                     .beta2 = op.beta2,
+                                                     .epsilon = op.epsilon,
+                                                     .weight_decay = op.weight_decay,
+                                                     .correction1 = op.correction1,
+                                                     .correction2 = op.correction2};
+    check(rounded, bf16_kernel);
+  };
+  check_both(reference::adamw, reference::adamw_bf16);
+  for_each_target([&] { check_both(adamw_fast, adamw_bf16_fast); });
+}
+
 TEST(AdamW, NanGradientReachesTheWeight) {
   AdamwCase c(1, 37);
   c.gradients[4] = c.gradients[36] = std::numeric_limits<float>::quiet_NaN();

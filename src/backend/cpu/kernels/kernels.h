@@ -199,6 +199,9 @@ struct AdamWOn {
   float gradient_scale;  // 1 / (sequences * T) times the clip coefficient
   double learning_rate, beta1, beta2, epsilon, weight_decay;
   double correction1, correction2;  // 1 - beta^t
+  // The moved weights once more, rounded to the nearest: at most one of the two.
+  Bf16* copy_bf16 = nullptr;
+  F16* copy_f16 = nullptr;
 };
 
 using AdamW = AdamWOn<float>;

@@ -12,8 +12,13 @@ bool is_one_row(const WidenedProductOn<X>& product) {
   return product.m == 1 && !product.b.k_along_stride && !product.accumulate;
 }
 
-// Needs no scratch. Float sums, rounded once; in an order of its own.
+// Float sums, rounded once; in an order of its own. `scratch`: one_row_scratch_bytes(k) where X is
+// 16 bits wide, for the row as floats.
 template <class X>
-void run_one_row(const WidenedProductOn<X>& product);
+void run_one_row(const WidenedProductOn<X>& product, const Scratch& scratch);
+
+constexpr std::int64_t one_row_scratch_bytes(std::int64_t k) {
+  return k * static_cast<std::int64_t>(sizeof(float));
+}
 
 }  // namespace snug::cpu

@@ -24,9 +24,9 @@ TYPED_TEST(WidenedProduct, IsTheProductRoundedOnce) {
 }
 
 template <class X>
-void run_row(const WidenedProductOn<X>& product, const Scratch&) {
+void run_row(const WidenedProductOn<X>& product, const Scratch& scratch) {
   ASSERT_TRUE(is_one_row(product));
-  run_one_row(product);
+  run_one_row(product, scratch);
 }
 
 TYPED_TEST(WidenedProduct, OfOneRowIsTheProductRoundedOnce) {

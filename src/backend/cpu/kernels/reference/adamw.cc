@@ -26,6 +26,8 @@ void update(const AdamWOn<Moment>& op, Keep keep) noexcept {
     const double root_correction2 = std::sqrt(static_cast<double>(op.correction2));
     const double denominator = std::sqrt(v) / root_correction2 + op.epsilon;
     op.weights[i] = static_cast<float>(w - learning_rate / op.correction1 * m / denominator);
+    if (op.copy_bf16 != nullptr) op.copy_bf16[i] = nearest<Bf16>(op.weights[i]);
+    if (op.copy_f16 != nullptr) op.copy_f16[i] = nearest<F16>(op.weights[i]);
     keep(i, static_cast<float>(m), static_cast<float>(v));
   }
 }
