@@ -99,12 +99,29 @@ std::vector<std::string> CheckpointStore::check_writable() try {
   out_.clean_up(ignored);
   out_.probe();
   next_save_number();
+  set_latest_right();
   claimed_ = true;
   return warnings;
 } catch (const FileError& error) {
   throw DeviceError(fmt::format(
       "{}\ncheckpoints go to out_dir = '{}': make it writable or name another --out_dir",
       error.what(), out_.path().string()));
+}
+
+// A kill between publishing a checkpoint and moving the link left it at the one before; and a run
+// that has nothing left to do makes no save that would move it.
+void CheckpointStore::set_latest_right() {
+  const std::vector<Candidate> found = scan(Parts::kWeights);
+  for (const Candidate& candidate : found) {
+    if (candidate.unreadable) {
+      refuse_unread(candidate.step.folder, candidate.problem, "it may be what latest must lead to");
+    }
+  }
+  if (found.empty() || !found.front().manifest) return;
+  const Path& newest = found.front().step.folder;
+  if (newest.parent_path() != out_.path() || out_.pointed(kLatest) == newest.filename()) return;
+  out_.point(kLatest, newest);
+  out_.sync();
 }
 
 std::optional<std::string> CheckpointStore::reclaim() {

@@ -48,10 +48,10 @@ class CheckpointStore {
   enum class Space { kOneSave, kNewRun, kResumedRun };
   void check_space(const CheckpointTensors& tensors, Space space = Space::kOneSave);
   // Call before a training: makes out_dir, locks it against other trainings for the life of this
-  // store, removes what killed runs left, and writes a probe. Throws ConfigError when out_dir is a
-  // file, DeviceError when it cannot be written, another process has the lock, or a checkpoint in
-  // it cannot be read: then nobody knows which number the next save must have to be the newest.
-  // Returns warnings, a line each.
+  // store, removes what killed runs left, sets `latest` right, and writes a probe. Throws
+  // ConfigError when out_dir is a file, DeviceError when it cannot be written, another process has
+  // the lock, or a checkpoint in it cannot be read: then nobody knows which number the next save
+  // must have to be the newest. Returns warnings, a line each.
   std::vector<std::string> check_writable();
 
   // When out_dir is no longer the folder that check_writable locked, because someone moved or
@@ -94,6 +94,7 @@ class CheckpointStore {
                                     std::vector<std::string>& warnings) const;
   std::int64_t next_save_number();
   void lock_out_dir();
+  void set_latest_right();
   Path write_and_publish(const TrainingState& state, const CheckpointTensors& tensors);
   std::string save_failure(const TrainingState& state, const CheckpointTensors& tensors,
                            const FileError& error);

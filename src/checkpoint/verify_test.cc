@@ -88,6 +88,9 @@ TEST_F(VerifyTest, LinksAStepBehindAreNoDamage) {
   EXPECT_TRUE(verdict.whole());
   ASSERT_EQ(verdict.notes.size(), 2u);  // latest and best
   EXPECT_NE(verdict.notes[0].find("step-000100.replaced"), std::string::npos);
+  CheckpointStore(out_, 3).check_writable();  // the next run, even one that saves nothing
+  EXPECT_TRUE(verify(out_).notes.empty());
+  EXPECT_EQ(fs::read_symlink(out_ / "latest"), "step-000200");
 }
 
 TEST_F(VerifyTest, ALinkToNoCheckpointAtAllIsTold) {
