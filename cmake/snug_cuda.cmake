@@ -13,7 +13,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/snug_toolkit.cmake)
 
 # What planning needs of the backend without a card stays in snug_backend.
 set(SNUG_CUDA_FOLDER ${CMAKE_SOURCE_DIR}/src/backend/cuda)
-set(SNUG_CUDA_PLANNED "/backend/cuda/(nvml|cuda_target|scratch)[^/]*$")
+set(SNUG_CUDA_PLANNED "/backend/cuda/(nvml|cuda_order|cuda_target|scratch)[^/]*$")
 # What runs checked kernels is compiled as they are: see snug_counting_library.
 set(SNUG_COUNTING "/device/(kernel_counts|counted_calls)[^/]*$")
 

@@ -49,8 +49,15 @@ bool has_memory(const fit::Card& card, std::int64_t total_bytes) {
 
 }  // namespace
 
-DeviceSnapshot take_snapshot(const cuda::Nvml& nvml) {
-  return {nvml.read(), memory_facts(), machine::largest_processes(kLargestProcesses)};
+DeviceSnapshot take_snapshot(const cuda::Nvml& nvml, const cuda::CudaOrder& order) {
+  DeviceSnapshot snapshot{nvml.read(), memory_facts(),
+                          machine::largest_processes(kLargestProcesses)};
+  cuda::number_cards(order, snapshot.gpu);
+  return snapshot;
+}
+
+std::string card_number(const cuda::CardReading& card) {
+  return card.is_hidden() ? "-" : std::to_string(card.cuda_index.value_or(card.index));
 }
 
 const fit::Card* known_card(const cuda::CardReading& card) {
@@ -64,7 +71,7 @@ const fit::Card* known_card(const cuda::CardReading& card) {
 }
 
 std::optional<std::int64_t> usable_bytes(const cuda::CardReading& card) {
-  if (!card.free_bytes) return std::nullopt;
+  if (!card.free_bytes || card.is_divided) return std::nullopt;
   const fit::Card* known = known_card(card);
   const fit::ContextRange context = fit::cuda_context(known ? *known : fit::assumed_card());
   return std::max<std::int64_t>(0, *card.free_bytes - context.high_bytes);

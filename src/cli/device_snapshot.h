@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "backend/cuda/cuda_order.h"
 #include "backend/cuda/nvml.h"
 #include "fit/cards.h"
 #include "machine/host_memory.h"
@@ -31,14 +33,18 @@ struct DeviceSnapshot {
 constexpr std::size_t kLargestProcesses = 5;
 
 // Throws DeviceError when /proc cannot be read.
-DeviceSnapshot take_snapshot(const cuda::Nvml& nvml);
+DeviceSnapshot take_snapshot(const cuda::Nvml& nvml, const cuda::CudaOrder& order);
+
+// The N of --device=cuda:N; "-" for a card that CUDA does not see. Where CUDA does not tell, the
+// management library's.
+std::string card_number(const cuda::CardReading& card);
 
 // The card that can be planned for under another name: by the driver's name and, where cards of
 // one name differ in memory, by the memory. nullptr: not in the list.
 const fit::Card* known_card(const cuda::CardReading& card);
 
 // What a run may take of it, about: what is free, less what CUDA will hold. A run asks the card
-// itself once its context is made.
+// itself once its context is made. Nothing where programs get a part of the card only.
 std::optional<std::int64_t> usable_bytes(const cuda::CardReading& card);
 
 }  // namespace snug::cli

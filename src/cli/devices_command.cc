@@ -11,7 +11,8 @@ std::string devices_help() {
   return "snug devices [--json]\n\n"
          "Shows what this machine has and what is in use: its NVIDIA cards with their\n"
          "memory and the processes on them, the processor with the vector instructions\n"
-         "that training takes, and the memory with the limits on it and its largest users.\n\n"
+         "that training takes, and the memory with the limits on it and its largest users.\n"
+         "A card's number is the N of --device=cuda:N.\n\n"
          "  --json          one JSON object\n\n"
          "`snug watch` keeps looking; `snug cards` lists what can be planned for.\n";
 }
@@ -23,7 +24,8 @@ int devices_command(Arguments arguments) {
     throw ConfigError(
         fmt::format("`snug devices` takes no argument '{}'\nit takes --json", rest.front()));
   }
-  const DeviceSnapshot snapshot = take_snapshot(cuda::Nvml());
+  const cuda::Nvml nvml;
+  const DeviceSnapshot snapshot = take_snapshot(nvml, cuda::cuda_order());
   const cpu::ProcessorFacts processor = cpu::processor_facts();
   if (json) {
     // The names of processes and cards may be any bytes.

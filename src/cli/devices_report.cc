@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdlib>
+
 #include "base/bytes.h"
 
 namespace snug::cli {
@@ -22,11 +24,18 @@ Json card_json(const cuda::CardReading& card) {
   const std::optional<std::int64_t> usable = usable_bytes(card);
   Json processes = Json::array();
   for (const cuda::CardProcess& process : card.processes) {
-    processes.push_back({{"pid", process.pid},
-                         {"name", machine::process_name(process.pid)},
-                         {"bytes", or_null(process.bytes)}});
+    processes.push_back(
+        {{"pid", process.pid},
+         {"name", machine::shares_process_numbers() ? machine::process_name(process.pid) : "?"},
+         {"bytes", or_null(process.bytes)}});
   }
-  return {{"index", card.index},
+  // What --device=cuda:N takes; the management library's number where CUDA does not tell.
+  const Json index = card.is_hidden() ? Json(nullptr) : Json(card.cuda_index.value_or(card.index));
+  return {{"index", index},
+          {"nvml_index", card.index},
+          {"hidden_from_cuda", card.numbered_by_cuda ? Json(card.is_hidden()) : Json(nullptr)},
+          {"pci_address", text_or_null(card.pci_address)},
+          {"divided", card.is_divided},
           {"name", card.name},
           {"known_as", known == nullptr ? Json(nullptr) : Json(known->key)},
           {"total_bytes", or_null(card.total_bytes)},
@@ -72,9 +81,43 @@ std::string number_or_unknown(std::optional<int> number, const char* unit) {
   return number ? fmt::format("{}{}", *number, unit) : "unknown";
 }
 
+// What a reader would get wrong without being told.
+std::string caution_text(const cuda::CardReading& card) {
+  std::string text;
+  if (card.is_hidden()) {
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    text += fmt::format("hidden      no run can use it: CUDA does not see it{}\n",
+                        visible == nullptr ? ""
+                                           : fmt::format(" (CUDA_VISIBLE_DEVICES={})",
+                                                         machine::terminal_text(visible)));
+  }
+  if (card.is_divided) {
+    text +=
+        "divided     by MIG: a run gets one part of it, the figures are those of the whole card\n";
+  }
+  return text;
+}
+
+std::string processes_text(const cuda::CardReading& card) {
+  // A card holds some hundred MiB of its own, and for a display.
+  constexpr std::int64_t kOwnBytes = 512 * kMiB;
+  if (card.processes.empty()) {
+    if (card.used_bytes.value_or(0) <= kOwnBytes || !card.problem.empty()) return "";
+    return "processes   none is told: those that hold it run outside this container, or the "
+           "driver hides them (WSL2)\n";
+  }
+  std::string text = "processes   pid          on card  name\n";
+  for (const cuda::CardProcess& process : card.processes) {
+    text += process_row(process.pid, process.bytes, machine::name_of_drivers_process(process.pid)) +
+            "\n";
+  }
+  return text;
+}
+
 std::string card_text(const cuda::CardReading& card) {
   std::string text =
-      fmt::format("card {}      {}\n", card.index, machine::terminal_text(card.name));
+      fmt::format("card {}      {}\n", card_number(card), machine::terminal_text(card.name));
+  text += caution_text(card);
   if (const fit::Card* known = known_card(card)) {
     text +=
         fmt::format("known as    {}: `snug plan --card={}` plans for it\n", known->key, known->key);
@@ -89,12 +132,14 @@ std::string card_text(const cuda::CardReading& card) {
                       card.celsius ? fmt::format("{} C", *card.celsius) : "temperature unknown");
   if (!card.problem.empty())
     text += fmt::format("problem     {}\n", machine::terminal_text(card.problem));
-  if (card.processes.empty()) return text;
-  text += "processes   pid          on card  name\n";
-  for (const cuda::CardProcess& process : card.processes) {
-    text += process_row(process.pid, process.bytes, machine::process_name(process.pid)) + "\n";
-  }
-  return text;
+  return text + processes_text(card);
+}
+
+// Where CUDA does not tell its numbers, the driver's are shown.
+std::string numbers_text(const std::vector<cuda::CardReading>& cards) {
+  if (cards.size() < 2 || cards.front().numbered_by_cuda) return "";
+  return "numbers     the driver's: --device=cuda:N may mean another card, unless "
+         "CUDA_DEVICE_ORDER=PCI_BUS_ID\n\n";
 }
 
 std::string processor_text(const cpu::ProcessorFacts& processor) {
@@ -152,6 +197,7 @@ std::string devices_text(const DeviceSnapshot& snapshot, const cpu::ProcessorFac
   }
   if (!snapshot.gpu.problem.empty()) text += machine::terminal_text(snapshot.gpu.problem) + "\n\n";
   for (const cuda::CardReading& card : snapshot.gpu.cards) text += card_text(card) + "\n";
+  text += numbers_text(snapshot.gpu.cards);
   return text + processor_text(processor) + "\n" + memory_text(snapshot.memory, snapshot.processes);
 }
 

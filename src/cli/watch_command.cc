@@ -153,7 +153,7 @@ class Watch {
 
  private:
   bool show_sample() {
-    snapshot_ = take_snapshot(nvml_);
+    snapshot_ = take_snapshot(nvml_, order_);
     history_.add(snapshot_);
     time_ = time_text();
     if (redraws_) return redraw();
@@ -191,6 +191,7 @@ class Watch {
   console::StopSignal stop_;
   ResizeSignal resize_;
   cuda::Nvml nvml_;
+  const cuda::CudaOrder order_ = cuda::cuda_order();
   DeviceSnapshot snapshot_;
   WatchHistory history_;
   Redraw screen_;

@@ -68,7 +68,7 @@ std::string curve_line(const std::vector<MemorySample>& samples, MemorySample to
 void add_card(std::vector<Line>& lines, const cuda::CardReading& card, const WatchHistory& history,
               std::size_t columns) {
   std::string head =
-      fmt::format("card {}  {}{}", card.index, used_of(card.used_bytes, card.total_bytes),
+      fmt::format("card {}  {}{}", card_number(card), used_of(card.used_bytes, card.total_bytes),
                   share_of(card.used_bytes, card.total_bytes));
   if (card.busy_percent) head += fmt::format("  busy {}%", *card.busy_percent);
   if (card.celsius) head += fmt::format("  {} C", *card.celsius);
@@ -80,7 +80,8 @@ void add_card(std::vector<Line>& lines, const cuda::CardReading& card, const Wat
   for (std::size_t i = 0; i < shown; ++i) {
     const cuda::CardProcess& process = card.processes[i];
     lines.push_back(
-        {process_row(process.pid, process.bytes, machine::process_name(process.pid)), true});
+        {process_row(process.pid, process.bytes, machine::name_of_drivers_process(process.pid)),
+         true});
   }
   if (shown < card.processes.size()) {
     lines.push_back({fmt::format("            and {} more", card.processes.size() - shown), true});
@@ -154,7 +155,7 @@ std::vector<std::string> watch_lines(const DeviceSnapshot& snapshot, const Watch
 std::string watch_plain_line(const DeviceSnapshot& snapshot, const std::string& time) {
   std::string line = time;
   for (const cuda::CardReading& card : snapshot.gpu.cards) {
-    line += fmt::format("  card {} {} of {}", card.index, bytes_or_unknown(card.used_bytes),
+    line += fmt::format("  card {} {} of {}", card_number(card), bytes_or_unknown(card.used_bytes),
                         bytes_or_unknown(card.total_bytes));
     if (card.busy_percent) line += fmt::format(", {}% busy", *card.busy_percent);
   }

@@ -22,8 +22,9 @@ std::vector<CardHolder> holders_of(const cuda::OpenCard& card, const cuda::Cards
     if (!is_same(card, each, reading.cards.size() == 1)) continue;
     for (const cuda::CardProcess& process : each.processes) {
       if (process.pid == ::getpid()) continue;
-      holders.push_back(
-          {process.pid, machine::terminal_text(machine::process_name(process.pid)), process.bytes});
+      holders.push_back({process.pid,
+                         machine::terminal_text(machine::name_of_drivers_process(process.pid)),
+                         process.bytes});
     }
   }
   return holders;

@@ -70,6 +70,20 @@ std::string process_name(std::int64_t pid, const std::string& proc) {
   return fmt::format("{} {}", name, last_part(*word));
 }
 
+bool shares_process_numbers(const std::string& proc) {
+  // The first namespace of every Linux has this number (PROC_PID_INIT_INO).
+  constexpr std::string_view kFirstNamespace = "pid:[4026531836]";
+  std::error_code error;
+  const std::string own = std::filesystem::read_symlink(proc + "/self/ns/pid", error).string();
+  return error || own == kFirstNamespace;
+}
+
+std::string name_of_drivers_process(std::int64_t pid, const std::string& proc) {
+  if (!shares_process_numbers(proc)) return "? (outside this container)";
+  const std::string name = process_name(pid, proc);
+  return name == "?" ? "? (not visible here)" : name;
+}
+
 std::vector<HostProcess> largest_processes(std::size_t count, const std::string& proc) {
   std::vector<HostProcess> processes;
   std::error_code error;

@@ -21,6 +21,14 @@ struct HostProcess {
 // `proc` is /proc.
 std::string process_name(std::int64_t pid, const std::string& proc = "/proc");
 
+// Whether numbers of processes that a driver tells mean the same here: not in a container, which
+// counts its own.
+bool shares_process_numbers(const std::string& proc = "/proc");
+
+// The name of a process that the driver told: "? (outside this container)" where its number means
+// nothing here, "? (not visible here)" where there is none of that number.
+std::string name_of_drivers_process(std::int64_t pid, const std::string& proc = "/proc");
+
 // The processes that have most resident, at most `count`, the largest first.
 std::vector<HostProcess> largest_processes(std::size_t count, const std::string& proc = "/proc");
 

@@ -49,6 +49,20 @@ TEST_F(ProcessesTest, AreNamedByTheKernelWithoutACommandLine) {
 
 TEST_F(ProcessesTest, OfAnotherContainerHaveNoName) { EXPECT_EQ(name(4711), "?"); }
 
+// A number of the host's may be another process's here: no name rather than a wrong one.
+TEST_F(ProcessesTest, OfTheDriverAreNamedOnlyWhereNumbersAreShared) {
+  add(11, "python3\0train.py\0"s);
+  const std::string proc = folder_.path().string();
+  EXPECT_EQ(machine::name_of_drivers_process(11, proc), "python3 train.py");
+  EXPECT_EQ(machine::name_of_drivers_process(12, proc), "? (not visible here)");
+  folder_.write("self/ns/x", "");
+  std::filesystem::create_symlink("pid:[4026531836]", folder_.path() / "self/ns/pid");
+  EXPECT_EQ(machine::name_of_drivers_process(11, proc), "python3 train.py");
+  std::filesystem::remove(folder_.path() / "self/ns/pid");
+  std::filesystem::create_symlink("pid:[4026532281]", folder_.path() / "self/ns/pid");
+  EXPECT_EQ(machine::name_of_drivers_process(11, proc), "? (outside this container)");
+}
+
 TEST_F(ProcessesTest, LargestComeFirst) {
   add(10, "small\0"s, "", 3);
   add(11, "large\0"s, "", 500);
@@ -180,6 +194,46 @@ TEST(DevicesReport, TextOfTwoCards) {
                       "limited by  the cgroup: machine 64.00 GiB, cgroup 16.00 GiB, ulimit -v none",
                       "trainer"});
   EXPECT_EQ(text.find("no card"), std::string::npos);
+}
+
+TEST(DevicesReport, NumbersAreCudas) {
+  cli::DeviceSnapshot snapshot = two_cards();
+  snapshot.gpu.cards[0].pci_address = "0000:01:00";
+  snapshot.gpu.cards[1].pci_address = "0000:02:00";
+  expect_holds(cli::devices_text(snapshot, {}), {"numbers     the driver's"});
+  cuda::number_cards({{"0000:02:00", "0000:01:00"}, ""}, snapshot.gpu);
+  const std::string text = cli::devices_text(snapshot, {});
+  expect_holds(text, {"card 1      NVIDIA GeForce RTX 3060", "card 0      odd "});
+  EXPECT_EQ(text.find("numbers"), std::string::npos);
+  EXPECT_EQ(cli::devices_json(snapshot, {})["cards"][0]["index"], 1);
+  EXPECT_EQ(cli::devices_json(snapshot, {})["cards"][0]["nvml_index"], 0);
+}
+
+TEST(DevicesReport, HiddenAndDividedCardsAreSaid) {
+  cli::DeviceSnapshot snapshot = two_cards();
+  snapshot.gpu.cards[0].pci_address = "0000:01:00";
+  snapshot.gpu.cards[1].pci_address = "0000:02:00";
+  snapshot.gpu.cards[0].is_divided = true;
+  cuda::number_cards({{"0000:01:00"}, ""}, snapshot.gpu);
+  ::setenv("CUDA_VISIBLE_DEVICES", "0", 1);
+  const std::string text = cli::devices_text(snapshot, {});
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+  expect_holds(text, {"divided     by MIG", "card -      odd ",
+                      "hidden      no run can use it: CUDA does not see it "
+                      "(CUDA_VISIBLE_DEVICES=0)"});
+  EXPECT_EQ(text.find("may take"), std::string::npos) << "of a part nothing is known";
+  const auto json = cli::devices_json(snapshot, {});
+  EXPECT_TRUE(json["cards"][1]["index"].is_null());
+  EXPECT_EQ(json["cards"][1]["hidden_from_cuda"], true);
+  EXPECT_EQ(json["cards"][0]["divided"], true);
+}
+
+TEST(DevicesReport, MemoryThatNobodyIsToldToHold) {
+  cli::DeviceSnapshot snapshot = two_cards();
+  snapshot.gpu.cards[0].processes.clear();
+  expect_holds(cli::devices_text(snapshot, {}), {"processes   none is told"});
+  snapshot.gpu.cards[0].used_bytes = 300 * kMiB;
+  EXPECT_EQ(cli::devices_text(snapshot, {}).find("none is told"), std::string::npos);
 }
 
 // What is free less CUDA's context; nothing is said of a card that does not tell what is free.

@@ -190,6 +190,10 @@ CardReading Nvml::read_card(unsigned index) const {
   if (functions_.pci != nullptr && functions_.pci(device, &pci) == kNvmlSuccess) {
     card.pci_address = pci_address(pci.domain, pci.bus, pci.device);
   }
+  unsigned divided = 0, after_reset = 0;
+  card.is_divided = functions_.mig_mode != nullptr &&
+                    functions_.mig_mode(device, &divided, &after_reset) == kNvmlSuccess &&
+                    divided == kNvmlMigEnabled;
   read_memory(device, card);
   read_load(device, card);
   read_processes(device, card);

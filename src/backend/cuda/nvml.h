@@ -18,7 +18,11 @@ struct CardProcess {
 };
 
 struct CardReading {
-  int index = 0;
+  int index = 0;  // the management library's
+  // The N of --device=cuda:N, see cuda_order.h; nothing where CUDA does not see the card, or does
+  // not tell.
+  std::optional<int> cuda_index;
+  bool numbered_by_cuda = false;
   std::string name = "?";  // the driver's
   std::string
       pci_address;  // "0000:01:00", by which CUDA's number of a card finds it; "": not known
@@ -26,8 +30,11 @@ struct CardReading {
   // free are less than total.
   std::optional<std::int64_t> total_bytes, used_bytes, free_bytes;
   std::optional<int> busy_percent, celsius;
+  bool is_divided = false;  // by MIG: programs get a part of it, and memory is that of the whole
   std::vector<CardProcess> processes;  // the largest first, those that are not told last
   std::string problem;                 // what of this could not be read, and why; "": nothing
+
+  bool is_hidden() const { return numbered_by_cuda && !cuda_index; }
 };
 
 struct CardsReading {

@@ -45,6 +45,7 @@ struct FakeDriver {
   std::map<std::string, NvmlReturn> errors;  // by function
   std::set<std::string> calls;
   int open_sessions = 0;
+  bool divided = false;
 };
 inline FakeDriver g_driver;
 
@@ -102,6 +103,14 @@ inline NvmlReturn fake_temperature(NvmlDevice, unsigned sensor, unsigned* celsiu
   EXPECT_EQ(sensor, 0U);
   *celsius = 64;
   return called("nvmlDeviceGetTemperature");
+}
+// An A100 is divided where the test says so; cards that cannot be refuse the question.
+inline NvmlReturn fake_mig_mode(NvmlDevice device, unsigned* current, unsigned* pending) {
+  const bool can_be = std::string(card_of(device).name).find("A100") != std::string::npos;
+  *current = can_be && g_driver.divided ? 1 : 0;
+  *pending = 1 - *current;
+  called("nvmlDeviceGetMigMode");
+  return can_be ? kNvmlSuccess : kNotSupported;
 }
 inline NvmlReturn fake_driver_version(char* version, unsigned length) {
   std::strncpy(version, "550.54.14", length);
@@ -161,6 +170,7 @@ inline std::map<std::string, void*> fake_symbols() {
       {"nvmlDeviceGetMemoryInfo_v2", address(fake_memory_v2)},
       {"nvmlDeviceGetUtilizationRates", address(fake_utilization)},
       {"nvmlDeviceGetTemperature", address(fake_temperature)},
+      {"nvmlDeviceGetMigMode", address(fake_mig_mode)},
       {"nvmlSystemGetDriverVersion", address(fake_driver_version)},
       {"nvmlErrorString", address(fake_error_string)},
       {"nvmlDeviceGetComputeRunningProcesses_v3", address(fake_compute_v3)},

@@ -57,6 +57,7 @@ NvmlFunctions nvml_functions(const SymbolLookup& lookup) {
   find_first(found.memory_v2, lookup, {"nvmlDeviceGetMemoryInfo_v2"});
   find_first(found.utilization, lookup, {"nvmlDeviceGetUtilizationRates"});
   find_first(found.temperature, lookup, {"nvmlDeviceGetTemperature"});
+  find_first(found.mig_mode, lookup, {"nvmlDeviceGetMigMode"});
   find_first(found.driver_version, lookup, {"nvmlSystemGetDriverVersion"});
   find_first(found.error_string, lookup, {"nvmlErrorString"});
   found.compute_processes = process_lists(lookup, "nvmlDeviceGetComputeRunningProcesses");

@@ -15,6 +15,7 @@ using NvmlDevice = void*;
 constexpr NvmlReturn kNvmlSuccess = 0;
 constexpr NvmlReturn kNvmlInsufficientSize = 7;
 constexpr unsigned kNvmlTemperatureOfGpu = 0;                // nvmlTemperatureSensors_t
+constexpr unsigned kNvmlMigEnabled = 1;                      // NVML_DEVICE_MIG_ENABLE
 constexpr unsigned long long kNvmlNotAvailable = ~0ULL;      // NVML_VALUE_NOT_AVAILABLE
 constexpr unsigned kNvmlMemoryVersion2 = 40U | (2U << 24U);  // NVML_STRUCT_VERSION(Memory, 2)
 
@@ -67,6 +68,7 @@ struct NvmlFunctions {
   NvmlReturn (*memory_v2)(NvmlDevice, NvmlMemoryV2*) = nullptr;
   NvmlReturn (*utilization)(NvmlDevice, NvmlUtilization*) = nullptr;
   NvmlReturn (*temperature)(NvmlDevice, unsigned sensor, unsigned* celsius) = nullptr;
+  NvmlReturn (*mig_mode)(NvmlDevice, unsigned* current, unsigned* pending) = nullptr;
   NvmlReturn (*driver_version)(char* version, unsigned length) = nullptr;
   const char* (*error_string)(NvmlReturn) = nullptr;
   std::vector<NvmlProcessList> compute_processes, graphics_processes;  // the newest first

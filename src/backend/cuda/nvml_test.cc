@@ -91,6 +91,13 @@ TEST_F(NvmlTest, PartsOfADividedCardAddUp) {
   EXPECT_EQ(processes[1].bytes, std::nullopt);
 }
 
+TEST_F(NvmlTest, ADividedCardIsKnownAsOne) {
+  EXPECT_FALSE(read().cards.at(1).is_divided);
+  g_driver.divided = true;
+  EXPECT_TRUE(read().cards.at(1).is_divided);
+  EXPECT_FALSE(read().cards.at(0).is_divided);
+}
+
 TEST_F(NvmlTest, OlderDriversHaveOlderFunctions) {
   symbols_.erase("nvmlDeviceGetComputeRunningProcesses_v3");
   expect_first_processes(read());
