@@ -148,7 +148,12 @@ function(snug_cuda_tests)
   snug_test_program(cuda_test LINKS snug_cuda)
   gtest_discover_tests(cuda_test NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
                        PROPERTIES LABELS "cuda;unit" TIMEOUT 300)
+  # Once more with a block's threads in another order, and work that waits until it is waited for.
+  add_test(NAME cuda_test_in_another_order COMMAND cuda_test)
+  set_tests_properties(cuda_test_in_another_order PROPERTIES LABELS cuda TIMEOUT 300
+                       ENVIRONMENT "EMULATOR_LANES=shuffled;EMULATOR_STREAMS=lazy")
   add_dependencies(unit_tests cuda_test)
+  add_dependencies(card_tests cuda_test)
   if(NOT SNUG_SANITIZE)
     list(FILTER tests INCLUDE REGEX "/kernels/")
     snug_checked_tests(${tests})
@@ -170,4 +175,5 @@ function(snug_checked_tests)
   snug_flags(cuda_checked_test)
   gtest_discover_tests(cuda_checked_test NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 TEST_PREFIX Checked.
                        PROPERTIES LABELS "cuda;emulator" TIMEOUT 300)
+  add_dependencies(card_tests cuda_checked_test)
 endfunction()

@@ -17,6 +17,10 @@ endfunction()
 
 # All programs of the label unit: what the sanitizer build makes and runs.
 add_custom_target(unit_tests)
+# All programs of the labels emulator and cuda: what scripts/build release makes beside the program.
+if(SNUG_CARD_TESTS)
+  add_custom_target(card_tests)
+endif()
 
 # snug_unit_tests(program): its tests in four ctest entries, since a process per test costs more
 # than most tests, above all under a sanitizer. GoogleTest's output names the test that fails.

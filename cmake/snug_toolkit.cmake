@@ -84,6 +84,9 @@ endfunction()
 # NVIDIA's values; no kernel spills registers but those that are known to.
 # Called with the kernels' tests.
 function(snug_toolkit_tests)
+  add_test(NAME toolkit_script_test COMMAND ${CMAKE_SOURCE_DIR}/tests/cuda/toolkit_script_test.sh
+                                            ${CMAKE_SOURCE_DIR}/scripts/cuda_toolkit)
+  set_tests_properties(toolkit_script_test PROPERTIES LABELS "cuda;toolkit")
   if(NOT EXISTS "${SNUG_TOOLKIT}/bin/nvcc")
     add_test(NAME toolkit_tests COMMAND ${CMAKE_COMMAND} -E echo
              "skipped: no CUDA toolkit here, so what nvcc makes of the kernels (PTX, registers) is not \
@@ -145,4 +148,5 @@ function(snug_ptx_test)
   snug_test_program(cuda_ptx_test LINKS snug_cuda)
   add_test(NAME cuda_ptx_test COMMAND cuda_ptx_test)
   set_tests_properties(cuda_ptx_test PROPERTIES LABELS "cuda;toolkit" TIMEOUT 600)
+  add_dependencies(card_tests cuda_ptx_test)
 endfunction()

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <numeric>
 #include <random>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -16,7 +18,15 @@ namespace emulator {
 namespace {
 
 std::atomic<unsigned> g_order_version = 1;
-LaneOrder g_order = LaneOrder::kUp;
+
+LaneOrder order_of_environment() {
+  const char* wanted = std::getenv("EMULATOR_LANES");
+  const std::string_view name = wanted == nullptr ? "" : wanted;
+  if (name == "down") return LaneOrder::kDown;
+  return name == "shuffled" ? LaneOrder::kShuffled : LaneOrder::kUp;
+}
+
+LaneOrder g_order = order_of_environment();
 unsigned g_order_seed = 0;
 unsigned g_workers = 0;
 

@@ -189,6 +189,15 @@ TEST_F(Card, AMallocFailsOnOrder) {
   EXPECT_EQ(cudaMalloc(&address, 4), cudaSuccess);
 }
 
+TEST_F(Card, PinnedMemoryFailsOnOrder) {
+  emulator::fail_pinned_after(1);
+  void* address = nullptr;
+  EXPECT_EQ(cudaHostAlloc(&address, 4, cudaHostAllocDefault), cudaSuccess);
+  EXPECT_EQ(cudaHostAlloc(&address, 4, cudaHostAllocDefault), cudaErrorMemoryAllocation);
+  EXPECT_EQ(address, nullptr);
+  EXPECT_EQ(cudaMallocHost(&address, 4), cudaSuccess);
+}
+
 TEST_F(Card, LaunchesOfBadShapeAreRefused) {
   float* card = nullptr;
   ASSERT_EQ(cudaMalloc(&card, 128), cudaSuccess);

@@ -214,6 +214,33 @@ TEST_F(CublasLt, RefusesWhatDoesNotGoTogether) {
   EXPECT_EQ(run(a, shifted, d), CUBLAS_STATUS_SUCCESS);
 }
 
+TEST_F(CublasLt, KnowsOnlyTheProductsItIsToldTo) {
+  const Matrix a(CUDA_R_16BF, 64, 32, 1), b(CUDA_R_16BF, 32, 8, 2), d(CUDA_R_16BF, 64, 8, 3);
+  const Matrix bias(CUDA_R_16BF, 64, 1, 4);
+  emulator::set_known_products(emulator::KnownProducts::kWithoutEpilogue);
+  EXPECT_EQ(run(a, b, d), CUBLAS_STATUS_SUCCESS);
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+  set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(bias.card));
+  EXPECT_EQ(run(a, b, d), CUBLAS_STATUS_NOT_SUPPORTED);
+  emulator::set_known_products(emulator::KnownProducts::kAll);
+  EXPECT_EQ(run(a, b, d), CUBLAS_STATUS_SUCCESS);
+  emulator::set_known_products(emulator::KnownProducts::kNone);
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
+  EXPECT_EQ(run(a, b, d), CUBLAS_STATUS_NOT_SUPPORTED);
+  emulator::insert_card(emulator::card_by_name("rtx3060"));
+  EXPECT_EQ(find(a, b, d), CUBLAS_STATUS_SUCCESS) << "another card knows them";
+}
+
+TEST_F(CublasLt, FailsOnOrderWithACleanLastError) {
+  const Matrix a(CUDA_R_32F, 64, 32, 1), b(CUDA_R_32F, 32, 8, 2), d(CUDA_R_32F, 64, 8, 3);
+  emulator::fail_matmul_after(1, CUBLAS_STATUS_ALLOC_FAILED);
+  EXPECT_EQ(run(a, b, d), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(run(a, b, d), CUBLAS_STATUS_ALLOC_FAILED);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(run(a, b, d), CUBLAS_STATUS_SUCCESS);
+}
+
 TEST(NarrowFloats, AreRoundedToNearestEven) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);

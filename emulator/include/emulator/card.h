@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cublasLt.h"
 #include "cuda_runtime_api.h"
 
 namespace emulator {
@@ -48,8 +49,16 @@ void set_stream_mode(StreamMode mode);
 
 // Orders for trouble. Each happens once.
 void fail_malloc_after(unsigned successes);
+void fail_pinned_after(unsigned successes);
+// cublasLtMatmul answers with `status`; the card itself is well, and its last error is clean.
+void fail_matmul_after(unsigned successes, cublasStatus_t status = CUBLAS_STATUS_EXECUTION_FAILED);
 void lose_card_after(std::uint64_t operations, cudaError_t error = cudaErrorUnknown);
 // Other programs take or give back memory.
 void set_held_bytes(std::size_t bytes);
+
+// For which products cuBLASLt's heuristic finds algorithms, until another card is inserted: for
+// none it answers "not supported", as NVIDIA's does for shapes and epilogues that it lacks.
+enum class KnownProducts { kAll, kWithoutEpilogue, kNone };
+void set_known_products(KnownProducts known);
 
 }  // namespace emulator

@@ -1,5 +1,8 @@
 #include "card/card_state.h"
 
+#include <cstdlib>
+#include <string_view>
+
 #include "watcher.h"
 
 namespace emulator {
@@ -8,6 +11,10 @@ CardState& card_state() {
   static CardState& state = *[] {
     auto* made = new CardState;  // never destroyed: threads may outlive main()
     made->settings = card_by_name("rtx3060");
+    const char* streams = std::getenv("EMULATOR_STREAMS");
+    if (streams != nullptr && std::string_view(streams) == "lazy") {
+      made->queues.mode = StreamMode::kLazy;
+    }
     return made;
   }();
   return state;
@@ -45,6 +52,12 @@ std::size_t CardState::free_bytes() const {
   return occupied > room() ? 0 : room() - occupied;
 }
 
+bool CardState::is_due(std::optional<unsigned>& successes_left) {
+  if (!successes_left || (*successes_left)-- > 0) return false;
+  successes_left.reset();
+  return true;
+}
+
 bool CardState::may_run() {
   if (operations_to_loss && (*operations_to_loss)-- == 0) {
     operations_to_loss.reset();
@@ -76,6 +89,9 @@ void insert_card(std::optional<CardSettings> settings) {
   card.last_error = card.sticky_error = cudaSuccess;
   card.dynamic_shared_limits.clear();
   card.mallocs_to_failure.reset();
+  card.pinned_to_failure.reset();
+  card.matmuls_to_failure.reset();
+  card.known_products = KnownProducts::kAll;
   card.operations_to_loss.reset();
 }
 
@@ -96,6 +112,25 @@ void fail_malloc_after(unsigned successes) {
   CardState& card = card_state();
   const std::lock_guard lock(card.mutex);
   card.mallocs_to_failure = successes;
+}
+
+void fail_pinned_after(unsigned successes) {
+  CardState& card = card_state();
+  const std::lock_guard lock(card.mutex);
+  card.pinned_to_failure = successes;
+}
+
+void fail_matmul_after(unsigned successes, cublasStatus_t status) {
+  CardState& card = card_state();
+  const std::lock_guard lock(card.mutex);
+  card.matmuls_to_failure = successes;
+  card.matmul_failure = status;
+}
+
+void set_known_products(KnownProducts known) {
+  CardState& card = card_state();
+  const std::lock_guard lock(card.mutex);
+  card.known_products = known;
 }
 
 void lose_card_after(std::uint64_t operations, cudaError_t error) {

@@ -21,7 +21,9 @@ struct CardState {
   bool has_context = false;
   cudaError_t last_error = cudaSuccess, sticky_error = cudaSuccess;
   std::map<const void*, int> dynamic_shared_limits;  // raised by cudaFuncSetAttribute
-  std::optional<unsigned> mallocs_to_failure;
+  std::optional<unsigned> mallocs_to_failure, pinned_to_failure, matmuls_to_failure;
+  cublasStatus_t matmul_failure = CUBLAS_STATUS_EXECUTION_FAILED;
+  KnownProducts known_products = KnownProducts::kAll;
   std::optional<std::uint64_t> operations_to_loss;
   cudaError_t loss_error = cudaErrorUnknown;
 
@@ -33,6 +35,8 @@ struct CardState {
   cudaError_t tell(cudaError_t error);
   std::size_t free_bytes() const;
   std::size_t room() const;  // for allocations, taken or not
+  // Counts an order for trouble down; true when it is due.
+  static bool is_due(std::optional<unsigned>& successes_left);
   // Counted against operations_to_loss; false when the card is gone or has failed.
   bool may_run();
 };

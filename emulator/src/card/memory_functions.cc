@@ -99,10 +99,7 @@ cudaError_t cudaMalloc(void** address, std::size_t bytes) {
     *address = nullptr;
     if (bytes == 0) return cudaSuccess;
     if (card.queues.capturing()) return cudaErrorStreamCaptureUnsupported;
-    if (card.mallocs_to_failure && (*card.mallocs_to_failure)-- == 0) {
-      card.mallocs_to_failure.reset();
-      return cudaErrorMemoryAllocation;
-    }
+    if (CardState::is_due(card.mallocs_to_failure)) return cudaErrorMemoryAllocation;
     *address = card.memory.allocate(bytes, card.room());
     return *address ? cudaSuccess : cudaErrorMemoryAllocation;
   });
@@ -118,6 +115,8 @@ cudaError_t cudaFree(void* address) {
 
 cudaError_t cudaHostAlloc(void** address, std::size_t bytes, unsigned) {
   return with_card([&](CardState& card) {
+    *address = nullptr;
+    if (CardState::is_due(card.pinned_to_failure)) return cudaErrorMemoryAllocation;
     *address = bytes ? card.memory.allocate_pinned(bytes) : nullptr;
     return *address || !bytes ? cudaSuccess : cudaErrorMemoryAllocation;
   });

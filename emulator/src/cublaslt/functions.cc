@@ -18,6 +18,15 @@ cublasStatus_t set(T& member, const void* value, std::size_t bytes) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
+bool is_known(const emulator::Matmul& problem) {
+  CardState& card = emulator::card_state();
+  const std::lock_guard lock(card.mutex);
+  using emulator::KnownProducts;
+  return card.known_products == KnownProducts::kAll ||
+         (card.known_products == KnownProducts::kWithoutEpilogue &&
+          problem.desc.epilogue == CUBLASLT_EPILOGUE_DEFAULT);
+}
+
 std::size_t element_bytes(cudaDataType_t type) { return type == CUDA_R_32F ? 4 : 2; }
 
 // From the first to the last element of all batches.
@@ -230,7 +239,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   const cublasStatus_t status = emulator::check(problem);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   const auto algorithm = emulator::choose(problem, *preference);
-  if (!algorithm || wanted < 1) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!algorithm || wanted < 1 || !is_known(problem)) return CUBLAS_STATUS_NOT_SUPPORTED;
   results[0] = {
       emulator::packed(*algorithm), algorithm->workspace_bytes, CUBLAS_STATUS_SUCCESS, 1.0f, {}};
   *found = 1;
@@ -259,6 +268,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
         algorithm->workspace_bytes == 0 ||
         (workspace_bytes >= algorithm->workspace_bytes && aligned(workspace, 256) &&
          card.memory.on_card(workspace, algorithm->workspace_bytes));
+    if (CardState::is_due(card.matmuls_to_failure)) {
+      status = card.matmul_failure;
+      return cudaSuccess;
+    }
     if (!has_workspace || !operands_fit(card, problem, operands, *algorithm)) {
       status = CUBLAS_STATUS_INVALID_VALUE;
       return cudaSuccess;
