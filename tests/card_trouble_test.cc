@@ -157,6 +157,55 @@ TEST_F(CardTrouble, FitFitsAgainAfterARefusal) {
   expect_in(text, {"the card refused ", "fit: ", "iter 0: loss"});
 }
 
+// Pinned memory is the host's: no other settings for the card would help, so none are told.
+TEST_F(CardTrouble, PinnedMemoryIsRefused) {
+  emulator::fail_pinned_after(0);
+  run(wide_config({"--fit=True"}));
+  EXPECT_EQ(code, static_cast<int>(ExitCode::kDevice));
+  expect_in(error, {" of pinned memory were refused", "`ulimit -l`"});
+  EXPECT_EQ(emulator::card_use().live_bytes, 0u) << "what was taken of the card is given back";
+  run(wide_config());
+  EXPECT_EQ(code, 0) << "the next run goes: " << error;
+}
+
+// A product that cuBLASLt has nothing for is named before anything is trained or written.
+TEST_F(CardTrouble, CublasltKnowsNoProduct) {
+  emulator::set_known_products(emulator::KnownProducts::kNone);
+  run(config());
+  EXPECT_EQ(code, static_cast<int>(ExitCode::kDevice));
+  expect_in(error, {"cuBLASLt has no product for 'h.0.attn.c_attn': 32 rows, 96 by 32, float32",
+                    "--device=cpu"});
+  expect_translated();
+  EXPECT_FALSE(std::filesystem::exists(out() + "/latest")) << "nothing was saved";
+}
+
+TEST_F(CardTrouble, CublasltWithoutEpiloguesTrains) {
+  const std::string expected = run(config({"--dtype=bfloat16"}));
+  ASSERT_EQ(code, 0) << error;
+  std::filesystem::remove_all(out());
+  emulator::set_known_products(emulator::KnownProducts::kWithoutEpilogue);
+  run(config({"--dtype=bfloat16"}));
+  EXPECT_EQ(code, 0) << error;
+}
+
+// The card is well, its last error clean: only the library's answer tells.
+TEST_F(CardTrouble, CublasltFailsWhileTheCardIsWell) {
+  for (const auto& [status, advice] :
+       {std::pair{CUBLAS_STATUS_EXECUTION_FAILED, "--init_from=resume"},
+        std::pair{CUBLAS_STATUS_ALLOC_FAILED, "--headroom"}}) {
+    std::filesystem::remove_all(out());
+    emulator::insert_card(card_);
+    emulator::fail_matmul_after(150, status);
+    run(config());
+    EXPECT_EQ(code, static_cast<int>(ExitCode::kDevice));
+    expect_in(error, {"cuBLASLt failed in h.", advice, " of the ", "\n  weight: ", "float32"});
+    EXPECT_EQ(error.find("the card failed"), std::string::npos) << error;
+    emulator::insert_card(card_);
+    run(config());
+    EXPECT_EQ(code, 0) << "the card is well: " << error;
+  }
+}
+
 // Operations of a run that goes well, to lose the card at a part of them.
 TEST_F(CardTrouble, ALostCardNamesTheLastCheckpointAndKeepsIt) {
   run(config());

@@ -8,6 +8,7 @@
 #include "card_run.h"
 #include "emulator/card.h"
 #include "emulator/faults.h"
+#include "emulator/launch.h"
 #include "gpt2/spec.h"
 #include "train/generate.h"
 
@@ -97,17 +98,69 @@ TEST(CudaDevice, AnotherSplitStaysWithinRounding) {
   EXPECT_LE(largest_difference(found.bytes, expected.bytes), 4 * config.learning_rate);
 }
 
+class OrderOfWork : public testing::TestWithParam<const char*> {
+ protected:
+  OrderOfWork() { config_.dtype = GetParam(); }
+  ~OrderOfWork() override {
+    emulator::set_stream_mode(emulator::StreamMode::kEager);
+    emulator::set_lane_order(emulator::LaneOrder::kUp);
+  }
+  config::Config config_ = on_card(float_config());
+};
+
 // Work that waits until somebody waits for it: a missing event would show as NaN.
-TEST(CudaDevice, LazyStreamsChangeNoBit) {
-  const config::Config config = on_card(float_config());
-  CardRun eager(config);
-  const Trained expected = train(eager, 0, 2);
-  CardRun lazy(config);
+TEST_P(OrderOfWork, LazyStreamsChangeNoBit) {
+  CardRun plain(config_);
+  const Trained expected = train(plain, 0, 2);
+  CardRun lazy(config_);
   emulator::set_stream_mode(emulator::StreamMode::kLazy);
   const Trained found = train(lazy, 0, 2);
-  emulator::set_stream_mode(emulator::StreamMode::kEager);
   EXPECT_EQ(found.losses, expected.losses);
+  EXPECT_EQ(found.norms, expected.norms);
   EXPECT_TRUE(found.bytes == expected.bytes);
+}
+
+// The threads of a block in another order: what relies on theirs without a barrier would show.
+TEST_P(OrderOfWork, LanesInAnyOrderChangeNoBit) {
+  CardRun plain(config_);
+  const Trained expected = train(plain, 0, 2);
+  for (const emulator::LaneOrder order :
+       {emulator::LaneOrder::kDown, emulator::LaneOrder::kShuffled}) {
+    emulator::set_lane_order(order, 11);
+    CardRun permuted(config_);
+    const Trained found = train(permuted, 0, 2);
+    EXPECT_EQ(found.losses, expected.losses);
+    EXPECT_TRUE(found.bytes == expected.bytes);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, OrderOfWork,
+                         testing::Values("float32", "bfloat16", "float16"));
+
+// Where cuBLASLt has no product that adds a bias, the bias lies in the result first, and the
+// product is added to it: rounded once, as before. Nothing more is planned or taken.
+TEST(CudaDevice, ABiasNeedsNoEpilogue) {
+  for (const char* dtype : {"float32", "bfloat16"}) {
+    config::Config config = on_card(float_config());
+    config.dtype = dtype;
+    CardRun with(config);  // which puts the card in
+    const Trained expected = train(with, 0, 2);
+    const std::uint64_t launches = emulator::card_use().launches;
+    emulator::insert_card(*emulator::card_by_name(config.card));
+    config.card = "";
+    emulator::set_known_products(emulator::KnownProducts::kWithoutEpilogue);
+    CardRun without(config);
+    const Trained found = train(without, 0, 2);
+    EXPECT_GT(emulator::card_use().launches, launches) << "no bias was spread";
+    EXPECT_EQ(emulator::card_use().high_water_bytes,
+              static_cast<std::size_t>(without.plan().plan.arena_bytes));
+    // Another product may sum in another order.
+    const double bound = config.dtype == "float32" ? 2e-5 : 0x1p-8;
+    for (std::size_t i = 0; i < expected.losses.size(); ++i) {
+      EXPECT_NEAR(found.losses[i], expected.losses[i], bound) << dtype << i;
+    }
+    emulator::insert_card(emulator::CardSettings{});
+  }
 }
 
 // The number of the op that hands `tensor` to the host, and of the first op of a kind.

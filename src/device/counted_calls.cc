@@ -190,6 +190,12 @@ void bias_backward() {
                       nullptr);
 }
 
+void spread_bias() {
+  const Activations y;
+  const Floats bias(kWidth);
+  cuda::spread_bias({kType, kRows, kWidth, bias.f32(), y.data()}, nullptr);
+}
+
 void gelu() {
   const Activations x, y;
   cuda::gelu({kType, GeluForm::kErf, kRows * kWidth, x.data(), y.data()}, nullptr);
@@ -354,6 +360,7 @@ std::vector<CountedCall> counted_calls() {
           {"norm again", norm_apply},
           {"norm backward", norm_backward},
           {"bias backward", bias_backward},
+          {"bias in every row", spread_bias},
           {"gelu", gelu},
           {"gelu backward", gelu_backward},
           {"residual", residual_add},

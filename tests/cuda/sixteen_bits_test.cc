@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "backend/cuda/card.h"
 #include "card_run.h"
 
 namespace snug {
@@ -79,6 +80,59 @@ void expect_alike(const std::string& dtype, double unit) {
   EXPECT_LE(worst_weight, 2 * kUpdates * config.learning_rate);
   EXPECT_LE(off, 0.1 * moved);
   EXPECT_GT(off, 0) << "they never differ: was it the card?";
+}
+
+// The gradients of one iteration, tensor by tensor.
+template <class Run, class Read>
+std::vector<std::vector<float>> gradients_of(Run& run, const Read& read) {
+  run.engine().step(0);
+  run.engine().executor().wait();
+  std::vector<std::vector<float>> all;
+  for (const TensorId id : run.plan().program.gradients) {
+    const Tensor& tensor = run.plan().program.tensor(id);
+    std::string bytes(static_cast<std::size_t>(tensor.byte_count()), '\0');
+    read(run.engine().executor(), id,
+         std::as_writable_bytes(std::span<char>(bytes.data(), bytes.size())));
+    all.push_back(floats_of(bytes));
+  }
+  return all;
+}
+
+// Of each tensor the difference, in root mean square, as a share of the tensor's own. An activation
+// or a gradient that goes through a layer is rounded some ten times on its way, and each time the
+// two may be a unit apart: together three units, the square root of ten.
+void expect_same_gradients(const std::string& dtype, double unit) {
+  config::Config config = float_config();
+  config.dtype = dtype;
+  SmallRun here(config, TestDevice::kCpu);
+  CardRun card(on_card(config));
+  const auto expected = gradients_of(
+      here, [](auto& executor, TensorId id, auto bytes) { executor.read(id, 0, bytes); });
+  const auto found = gradients_of(card, [](auto& executor, TensorId id, auto bytes) {
+    cuda::read_bytes(executor, id, 0, bytes);
+  });
+  ASSERT_EQ(found.size(), expected.size());
+  double worst = 0;
+  std::string worst_name;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::string& name = here.plan().program.tensor(here.plan().program.gradients[i]).name;
+    const double size = root_mean_square(expected[i], std::vector<float>(expected[i].size()));
+    const double off = root_mean_square(found[i], expected[i]);
+    EXPECT_GT(size, 0) << name;
+    EXPECT_LE(off, unit * size) << name;
+    if (off / size > worst) {
+      worst = off / size;
+      worst_name = name;
+    }
+  }
+  std::printf("%s: %zu gradients, the farthest is %s by %.1e\n", dtype.c_str(), found.size(),
+              worst_name.c_str(), worst);
+}
+
+TEST(SixteenBits, GradientsAreTheProcessorsTensorByTensor) {
+  expect_same_gradients("float32", 1e-5);
+  expect_same_gradients("bfloat16", 3 * 0x1p-8);
+  expect_same_gradients("float16", 3 * 0x1p-11);
 }
 
 TEST(SixteenBits, Bfloat16TrainsAsOnTheProcessor) { expect_alike("bfloat16", 0x1p-8); }

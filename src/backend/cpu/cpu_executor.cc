@@ -126,6 +126,13 @@ double CpuExecutor::measure_peak_flops() {
   return measure_gemm_peak(arena_, program_.tensor(program_.compute_weights.front()).dtype);
 }
 
+void CpuExecutor::run_one(const program::Phase& phase, std::size_t op,
+                          const backend::StepContext& context, std::int64_t first_row,
+                          std::int64_t end_row) {
+  const ThreadCountScope scope(threads_);
+  run_op(backend::index_of(program_, phase), op, context, first_row, end_row);
+}
+
 void CpuExecutor::run(const program::Phase& phase, const backend::StepContext& context) {
   const ThreadCountScope scope(threads_);
   const std::size_t p = backend::index_of(program_, phase);

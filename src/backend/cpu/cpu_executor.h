@@ -29,6 +29,10 @@ class CpuExecutor : public backend::Executor {
   double measure_byte_rate() override;
   std::vector<backend::TimedOp> time_ops(const std::function<void()>& work) override;
 
+  // One op of a phase, over these rows; for what compares op by op.
+  void run_one(const program::Phase& phase, std::size_t op, const backend::StepContext& context,
+               std::int64_t first_row, std::int64_t end_row);
+
   // The CPU's own: everywhere else a tensor is reached through write and read.
   TensorView view(TensorId id) const;
   // Throws InternalError unless the tensor has these bytes.

@@ -109,20 +109,31 @@ std::unique_ptr<backend::Executor> make_executor(const OpenCard& card,
       program, plan,
       // Cards before Ampere have no TF32.
       ExecutorSettings{.capability = card.capability,
-                       .tf32 = settings.tf32 && card.capability >= 80});
+                       .tf32 = settings.tf32 && card.capability >= 80,
+                       .refuses_late = settings.refuses_late});
 }
 
-void observe(backend::Executor& executor, OpObserver observer) {
+void run_op(backend::Executor& executor, const program::Phase& phase, std::size_t op,
+            const backend::StepContext& context, backend::RowRange rows) {
   auto& on_card = dynamic_cast<CudaExecutor&>(executor);
-  on_card.observe([&on_card, observer = std::move(observer)](const program::Phase& phase,
-                                                             const ops::Op& op, std::int64_t,
-                                                             std::int64_t end_row) {
-    on_card.wait();
-    observer(phase, op, end_row, [&](TensorId id, std::span<std::byte> bytes) {
-      require(cudaMemcpy(bytes.data(), on_card.address(id), bytes.size(), cudaMemcpyDefault),
-              op.label);
-    });
-  });
+  on_card.run_one(phase, op, context, rows.first, rows.end);
+  on_card.wait();
 }
+
+void read_bytes(backend::Executor& executor, TensorId id, std::int64_t offset,
+                std::span<std::byte> bytes) {
+  const auto& on_card = dynamic_cast<CudaExecutor&>(executor);
+  require(cudaMemcpy(bytes.data(), on_card.address(id) + offset, bytes.size(), cudaMemcpyDefault),
+          "reading a tensor");
+}
+
+void write_bytes(backend::Executor& executor, TensorId id, std::int64_t offset,
+                 std::span<const std::byte> bytes) {
+  const auto& on_card = dynamic_cast<CudaExecutor&>(executor);
+  require(cudaMemcpy(on_card.address(id) + offset, bytes.data(), bytes.size(), cudaMemcpyDefault),
+          "writing a tensor");
+}
+
+bool is_lost() { return ends_context(cudaStreamQuery(nullptr)); }
 
 }  // namespace snug::cuda

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/phase_walk.h"
 #include "plan/plan.h"
 
 namespace snug::cuda {
@@ -47,6 +47,9 @@ OpenCard open_card(int index, const std::string& model);
 
 struct RunSettings {
   bool tf32 = false;  // float32 products may round their operands to 10 bits
+  // What the card cannot do is thrown when its op runs, not when the program is bound; for
+  // self-tests, which go on with the next op.
+  bool refuses_late = false;
 };
 // Takes the plan's memory on the card and binds the program to it; both must outlive the executor.
 // Throws CapacityError when the memory is refused.
@@ -55,11 +58,15 @@ std::unique_ptr<backend::Executor> make_executor(const OpenCard& card,
                                                  const plan::Plan& plan,
                                                  const RunSettings& settings);
 
-// Tensors of an executor that make_executor() made, read op by op; for self-tests, slow. The
-// observer is called when an op's work is done, in the loss head once per chunk, whose end it gets.
-using TensorReader = std::function<void(TensorId, std::span<std::byte>)>;
-using OpObserver = std::function<void(const program::Phase&, const ops::Op&, std::int64_t end_row,
-                                      const TensorReader&)>;
-void observe(backend::Executor& executor, OpObserver observer);
+// An executor that make_executor() made, one op at a time; for self-tests, slow. run_op() waits for
+// the op, read_bytes() and write_bytes() reach any tensor. All throw DeviceError.
+void run_op(backend::Executor& executor, const program::Phase& phase, std::size_t op,
+            const backend::StepContext& context, backend::RowRange rows);
+void read_bytes(backend::Executor& executor, TensorId id, std::int64_t offset,
+                std::span<std::byte> bytes);
+void write_bytes(backend::Executor& executor, TensorId id, std::int64_t offset,
+                 std::span<const std::byte> bytes);
+// Whether the card can do nothing more for this process.
+bool is_lost();
 
 }  // namespace snug::cuda

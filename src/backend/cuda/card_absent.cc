@@ -23,6 +23,14 @@ std::unique_ptr<backend::Executor> make_executor(const OpenCard&, const program:
   refuse();
 }
 
-void observe(backend::Executor&, OpObserver) { refuse(); }
+void run_op(backend::Executor&, const program::Phase&, std::size_t, const backend::StepContext&,
+            backend::RowRange) {
+  refuse();
+}
+void read_bytes(backend::Executor&, TensorId, std::int64_t, std::span<std::byte>) { refuse(); }
+void write_bytes(backend::Executor&, TensorId, std::int64_t, std::span<const std::byte>) {
+  refuse();
+}
+bool is_lost() { return false; }
 
 }  // namespace snug::cuda

@@ -53,6 +53,18 @@ CudaExecutor::CudaExecutor(const program::Program& program, const plan::Plan& pl
   }
 }
 
+std::unique_ptr<Prepared> CudaExecutor::prepare(const OpRow& row, const OpQuestion& question,
+                                                std::string& refusal) {
+  try {
+    require_supported(question.op, question.shapes);
+    return row.prepare == nullptr ? nullptr : row.prepare(question);
+  } catch (const DeviceError& error) {
+    if (!settings_.refuses_late) throw;
+    refusal = error.what();
+    return nullptr;
+  }
+}
+
 CudaExecutor::BoundOp CudaExecutor::bind(const program::Phase& phase, std::size_t p,
                                          std::size_t op) {
   const ops::Op& what = phase.ops[op];
@@ -63,7 +75,6 @@ CudaExecutor::BoundOp CudaExecutor::bind(const program::Phase& phase, std::size_
     throw InternalError(fmt::format("the cuda backend has no kernel for '{}' in a loop ({})",
                                     ops::name_of(what), what.label));
   }
-  require_supported(what, bound.shapes);
   const plan::ScratchPlace& place = plan_.scratch[p][op];
   if (scratch_of(what, bound.shapes) > place.byte_count) {
     throw InternalError(fmt::format("'{}' needs more scratch than was planned", what.label));
@@ -72,7 +83,7 @@ CudaExecutor::BoundOp CudaExecutor::bind(const program::Phase& phase, std::size_
     bound.scratch = {arena_.data() + place.offset, static_cast<std::size_t>(place.byte_count)};
   }
   bound.run = row.run;
-  if (row.prepare != nullptr) bound.prepared = row.prepare({what, bound.shapes, phase, gemms_});
+  bound.prepared = prepare(row, {what, bound.shapes, phase, gemms_}, bound.refusal);
   if (const auto* copy = what.as<ops::Copy>()) {
     for (const TensorId id : {copy->from.id, copy->to.id}) {
       if (program_.tensor(id).space != plan_.space) host_tensors_.push_back({id, p, Event(), 0});
@@ -122,16 +133,17 @@ void CudaExecutor::run_op(std::size_t phase, std::size_t op, const backend::Step
     const ops::Op* next = bound.runs_with_next ? &of_phase.ops[op + 1] : nullptr;
     started_.add(of_phase, what);
     if (start_observer_) start_observer_(what, next, bound.scratch, first_row);
+    if (!bound.refusal.empty()) throw DeviceError(bound.refusal);
     try {
       bound.run({*this, what, bound.shapes, context, bound.scratch.data(), bound.prepared.get(),
                  first_row, end_row, next});
-    } catch (const DeviceError&) {
+    } catch (const DeviceError& error) {
       // A call that fails after the context has ended tells nothing about itself; a library's call
       // leaves nothing in our runtime's last error, so that the stream is asked.
-      if (const cudaError_t error = cudaStreamQuery(stream()); ends_context(error)) {
-        require_done(error);
+      if (const cudaError_t ended = cudaStreamQuery(stream()); ends_context(ended)) {
+        require_done(ended);
       }
-      throw;
+      throw DeviceError(fmt::format("{}\nin {}", error.what(), started_.describe_last()));
     }
     require_done(cudaGetLastError());
   }
@@ -143,6 +155,12 @@ void CudaExecutor::run(const program::Phase& phase, const backend::StepContext& 
   backend::walk_phase(phase, context, [&](std::size_t op, const backend::RowRange& rows) {
     run_op(p, op, context, rows.first, rows.end);
   });
+}
+
+void CudaExecutor::run_one(const program::Phase& phase, std::size_t op,
+                           const backend::StepContext& context, std::int64_t first_row,
+                           std::int64_t end_row) {
+  run_op(backend::index_of(program_, phase), op, context, first_row, end_row);
 }
 
 void CudaExecutor::require_done(cudaError_t result) const {

@@ -19,8 +19,9 @@
 namespace snug::cuda {
 
 struct ExecutorSettings {
-  int capability = 80;  // of the card: 86 for 8.6
-  bool tf32 = false;    // float32 products may round their operands to 10 bits
+  int capability = 80;        // of the card: 86 for 8.6
+  bool tf32 = false;          // float32 products may round their operands to 10 bits
+  bool refuses_late = false;  // what the card cannot do is thrown when its op runs
 };
 
 class CudaExecutor : public backend::Executor {
@@ -41,6 +42,10 @@ class CudaExecutor : public backend::Executor {
   double measure_peak_flops() override;
   double measure_byte_rate() override;
   std::vector<backend::TimedOp> time_ops(const std::function<void()>& work) override;
+
+  // One op of a phase, over these rows.
+  void run_one(const program::Phase& phase, std::size_t op, const backend::StepContext& context,
+               std::int64_t first_row, std::int64_t end_row);
 
   // For ops that are being started.
   cudaStream_t stream() const { return stream_.get(); }
@@ -73,9 +78,12 @@ class CudaExecutor : public backend::Executor {
     std::unique_ptr<Prepared> prepared;
     std::span<std::byte> scratch;
     bool runs_with_next = false, ran_with_previous = false;
+    std::string refusal;  // why the card cannot do it, where that is told late
   };
   class StagedBytes;
 
+  std::unique_ptr<Prepared> prepare(const OpRow& row, const OpQuestion& question,
+                                    std::string& refusal);
   BoundOp bind(const program::Phase& phase, std::size_t p, std::size_t op);
   void bind_together(std::size_t phase);
   bool share_bytes(TensorId a, TensorId b) const;

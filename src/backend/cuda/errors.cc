@@ -41,6 +41,15 @@ std::string_view advice(cudaError_t error) {
   }
 }
 
+std::string_view advice(cublasStatus_t status) {
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) {
+    return "its kernels found no room beside the run's memory; what is saved is safe, leave more "
+           "free with --headroom";
+  }
+  return "what is saved is safe, resume with --init_from=resume; `snug selftest` tells whether the "
+         "card computes rightly";
+}
+
 std::string_view name_of(cublasStatus_t status) {
   switch (status) {
     case CUBLAS_STATUS_NOT_INITIALIZED:
@@ -90,8 +99,8 @@ bool ends_context(cudaError_t error) {
 
 void require(cublasStatus_t result, std::string_view what) {
   if (result == CUBLAS_STATUS_SUCCESS) return;
-  throw DeviceError(fmt::format("cuBLASLt failed in {}: {} ({})", what, name_of(result),
-                                static_cast<int>(result)));
+  throw DeviceError(fmt::format("cuBLASLt failed in {}: {} ({})\n{}", what, name_of(result),
+                                static_cast<int>(result), advice(result)));
 }
 
 }  // namespace snug::cuda

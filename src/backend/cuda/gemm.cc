@@ -90,16 +90,19 @@ Gemm::Gemm(const CublasHandle& handle, const GemmShape& shape, std::string_view 
   const Form form = form_of(shape);
   set(product_, CUBLASLT_MATMUL_DESC_TRANSA, form.transpose_a);
   set(product_, CUBLASLT_MATMUL_DESC_TRANSB, form.transpose_b);
-  if (shape.has_bias) {
-    set(product_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    set(product_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
-        static_cast<std::int32_t>(type_of(shape.result_dtype)));
-    // Algorithms are looked for with a bias that is there; which one is told when the product runs.
-    set(product_, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-        reinterpret_cast<const void*>(kTensorAlignment));
-  }
   describe_layouts();
-  choose(label);
+  if (shape.has_bias) {
+    set_epilogue();
+    has_epilogue_ = choose();
+    if (has_epilogue_) return;
+    set(product_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
+  }
+  if (choose()) return;
+  throw DeviceError(
+      fmt::format("cuBLASLt has no product for '{}': {} rows, {} by {}, {}\n"
+                  "another --batch_size, another --dtype or --device=cpu may help; `snug selftest` "
+                  "shows which products this card has",
+                  label, shape.rows, shape.out, shape.in, name_of(shape.dtype)));
 }
 
 Gemm::~Gemm() {
@@ -123,7 +126,16 @@ void Gemm::describe_layouts() {
   c_ = layout_of(s.result_dtype, form.c_width, s.rows);
 }
 
-void Gemm::choose(std::string_view label) {
+void Gemm::set_epilogue() {
+  set(product_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+  set(product_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+      static_cast<std::int32_t>(type_of(shape_.result_dtype)));
+  // Algorithms are looked for with a bias that is there; which one is told when the product runs.
+  set(product_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(kTensorAlignment));
+}
+
+// False where cuBLASLt knows none.
+bool Gemm::choose() {
   const Form form = form_of(shape_);
   const DType result = shape_.result == Result::kWeightGradient ? DType::kF32 : shape_.result_dtype;
   const Preference preference;
@@ -149,16 +161,15 @@ void Gemm::choose(std::string_view label) {
   const auto found =
       std::find_if(results.begin(), results.begin() + count,
                    [](const auto& candidate) { return candidate.state == CUBLAS_STATUS_SUCCESS; });
-  if (status != CUBLAS_STATUS_SUCCESS || found == results.begin() + count) {
-    throw DeviceError(fmt::format("cuBLASLt has no product for '{}': {} rows, {} by {}, {}", label,
-                                  shape_.rows, shape_.out, shape_.in, name_of(shape_.dtype)));
-  }
+  if (status != CUBLAS_STATUS_SUCCESS || found == results.begin() + count) return false;
   algorithm_ = found->algo;
+  return true;
 }
 
 void Gemm::run(const Operands& operands, cudaStream_t stream, std::string_view label) const {
-  const float one = 1, beta = shape_.result == Result::kWeightGradient ? 1 : 0;
-  if (shape_.has_bias) set(product_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+  const bool adds = shape_.result == Result::kWeightGradient || adds_to_bias();
+  const float one = 1, beta = adds ? 1 : 0;
+  if (has_epilogue_) set(product_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
   // Of a weight's gradient the right operand, x, is cuBLASLt's A; of the others the weight is.
   require(cublasLtMatmul(handle_.get(), product_, &one, operands.right, a_, operands.left, b_,
                          &beta, operands.result, c_, operands.result, c_, &algorithm_,

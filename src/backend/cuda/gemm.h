@@ -44,13 +44,17 @@ class CublasHandle {
 
 class Gemm {
  public:
-  // Throws DeviceError, naming `label`, where the card's cuBLASLt has no such product.
+  // Where the card's cuBLASLt knows no product that adds the bias, one without is taken. Throws
+  // DeviceError, naming `label`, where it knows neither.
   Gemm(const CublasHandle& handle, const GemmShape& shape, std::string_view label);
   ~Gemm();
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;
 
   const GemmShape& shape() const { return shape_; }
+  // Whether the caller writes the bias into every row of the result first (spread_bias); the
+  // product is then added to it and rounded once, as if it had added the bias itself.
+  bool adds_to_bias() const { return shape_.has_bias && !has_epilogue_; }
 
   // `left` is x or dy; `right` the weight, or x for a weight's gradient. `workspace` has
   // kGemmWorkspaceBytes.
@@ -62,13 +66,15 @@ class Gemm {
 
  private:
   void describe_layouts();
-  void choose(std::string_view label);
+  void set_epilogue();
+  bool choose();
 
   const CublasHandle& handle_;
   const GemmShape shape_;
   cublasLtMatmulDesc_t product_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, c_ = nullptr;
   cublasLtMatmulAlgo_t algorithm_ = {};
+  bool has_epilogue_ = false;
 };
 
 }  // namespace snug::cuda

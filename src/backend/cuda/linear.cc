@@ -96,9 +96,15 @@ std::byte* at_row(void* data, std::int64_t row, std::int64_t width, DType dtype)
   return static_cast<std::byte*>(data) + row * width * size_of(dtype);
 }
 
+bool has_epilogue(const OpRun& r) {
+  const LinearCalls& calls = calls_of(r);
+  return calls.whole->shape().has_bias &&
+         !(calls.whole->adds_to_bias() && calls.last->adds_to_bias());
+}
+
 // The bias as the epilogue wants it: in the result's type.
 const void* bias_of(const OpRun& r, const ops::Linear& op) {
-  if (!op.bias.is_present()) return nullptr;
+  if (!has_epilogue(r)) return nullptr;
   const DType dtype = r.dtype(op.y);
   if (dtype == DType::kF32) return r.data(op.bias);
   void* copy = r.scratch + kGemmWorkspaceBytes;
@@ -128,8 +134,12 @@ std::unique_ptr<Prepared> prepare_linear(const OpQuestion& q) {
 void run_linear(const OpRun& r, const ops::Linear& op) {
   const void* bias = bias_of(r, op);
   for_each_product(r, [&](const Gemm& gemm, std::int64_t row) {
-    gemm.run({at_row(r.data(op.x), row, r.width(op.x), r.dtype(op.x)), r.data(op.weight), bias,
-              at_row(r.data(op.y), row - chunk_row(r), r.width(op.y), r.dtype(op.y)), r.scratch},
+    void* const y = at_row(r.data(op.y), row - chunk_row(r), r.width(op.y), r.dtype(op.y));
+    if (gemm.adds_to_bias()) {
+      spread_bias({r.dtype(op.y), gemm.shape().rows, r.width(op.y), r.f32(op.bias), y}, r.stream());
+    }
+    gemm.run({at_row(r.data(op.x), row, r.width(op.x), r.dtype(op.x)), r.data(op.weight), bias, y,
+              r.scratch},
              r.stream(), r.op.label);
   });
 }

@@ -1,4 +1,7 @@
-// Kernels that work element by element: GELU, the residual addition, dropout's gradient, casts.
+// Kernels that work element by element: GELU, the residual addition, dropout's gradient, casts, a
+// bias in every row.
+#include <algorithm>
+
 #include "backend/cuda/kernels/numbers.cuh"
 #include "backend/cuda/kernels/philox.cuh"
 
@@ -95,6 +98,19 @@ __global__ void __launch_bounds__(kThreads) cast_kernel(std::int64_t count, cons
   store_floats(y + i, value);
 }
 
+// The grid's second dimension counts rows, in turns where there are more than it holds.
+template <class T, int kWidth>
+__global__ void __launch_bounds__(kThreads)
+    spread_bias_kernel(std::int64_t length, std::int64_t rows, const float* bias, T* y) {
+  const std::int64_t i = place_of<kWidth>(length).in_sequence;
+  if (i >= length) return;
+  float value[kWidth];
+  load_floats(bias + i, value);
+  for (std::int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
+    store_floats(y + row * length + i, value);
+  }
+}
+
 template <class T>
 T* as(void* p) {
   return static_cast<T*>(p);
@@ -165,6 +181,15 @@ void dropout_backward(const DropoutBackward& op, cudaStream_t stream) {
     launch_over<T>(dropout_backward_kernel<T, kPack<T>>, dropout_backward_kernel<T, 1>,
                    extent.length, extent.sequences, stream, as<T>(op.dout), as<T>(op.din),
                    op.dropout);
+  });
+}
+
+void spread_bias(const SpreadBias& op, cudaStream_t stream) {
+  constexpr std::int64_t kRowsAtOnce = 1024;
+  with_element(op.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch_over<T>(spread_bias_kernel<T, kPack<T>>, spread_bias_kernel<T, 1>, op.N,
+                   std::min(op.rows, kRowsAtOnce), stream, op.rows, op.bias, as<T>(op.y));
   });
 }
 

@@ -1,4 +1,4 @@
-// GELU, residual addition, dropout and casts against the CPU's reference.
+// GELU, residual addition, dropout, casts and biases against the CPU's reference.
 #include "backend/cpu/kernels/reference/kernels.h"
 #include "backend/cuda/kernels/kernel_testing.h"
 
@@ -70,6 +70,23 @@ TEST(CudaResidual, AddsWithTheCpusMasks) {
           ASSERT_EQ(on_card[i] == 0, masked[i] == 0) << i;
         }
       }
+    }
+  }
+}
+
+// More rows than blocks, rows that no pack divides, rows that are no multiple of 16 bytes.
+TEST(CudaBias, IsInEveryRow) {
+  for (const DType dtype : kPrecisions) {
+    for (const auto& [rows, N] :
+         {std::pair<std::int64_t, std::int64_t>{1, 5}, {7, 65}, {3, 768}, {1030, 8}}) {
+      const Floats bias = random_floats(N, DType::kF32, 7);
+      Floats expected;
+      for (std::int64_t i = 0; i < rows * N; ++i) {
+        expected.push_back(rounded_to(dtype, bias[static_cast<std::size_t>(i % N)]));
+      }
+      const CardArray from(DType::kF32, bias), to(dtype, expected.size());
+      spread_bias({dtype, rows, N, from.f32(), to.data()}, nullptr);
+      EXPECT_EQ(to.floats(), expected);
     }
   }
 }

@@ -102,6 +102,15 @@ struct BiasBackward {
 };
 void bias_backward(const BiasBackward& op, cudaStream_t stream);
 
+// The bias in every row, for a product that is added to it.
+struct SpreadBias {
+  DType dtype;
+  std::int64_t rows, N;
+  const float* bias;  // (N)
+  void* y;            // (rows, N), written: the bias to the nearest
+};
+void spread_bias(const SpreadBias& op, cudaStream_t stream);
+
 struct Gelu {
   DType dtype;
   GeluForm form;
