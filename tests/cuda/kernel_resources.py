@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compiles every kernel for every architecture as the build does, from one PTX for Turing and one for
 later cards, and checks what ptxas makes of it: no spills and at least MIN_WARPS percent of the warps
-resident (theoretical, without dynamic shared memory). Prints the table.
+resident (theoretical, without dynamic shared memory); and that the PTX of kernels that only go through
+memory reads and writes it 128 bits at a time. Prints the table.
 
 usage: kernel_resources.py TOOLKIT SOURCE_ROOT OCCUPANCY_PROGRAM [ARCH...]"""
 import os
@@ -13,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 MIN_WARPS = 8  # a kernel with less cannot hide latency at all
+# What is written for 128-bit accesses and has no path of its own for what is not aligned.
+STREAMING = {"elementwise", "embedding", "embedding_backward", "loss", "norm", "norm_backward"}
 # What is known and waits to be better: kernel with its template arguments, as c++filt has them, and arch.
 KNOWN = {
     ("backward_kernel<128, true>", "75"): "6% of the warps; float32 on Turing",
@@ -27,6 +30,21 @@ def plain(symbol):
 
 def ptx_version(arch):  # as in cmake/snug_toolkit.cmake
     return "75" if int(arch) < 80 else "80"
+
+
+def split_accesses(ptx):
+    """Kernels in which narrow accesses from one base make up 16 aligned bytes: nvcc took a wide one apart."""
+    access = re.compile(r"(ld|st)\.global[\w.:]*?\.(?:v(\d)\.)?[busf](\d+)\s.*?\[(%rd\d+)(?:\+(-?\d+))?\]")
+    for name, body in re.findall(r"\.entry (\w+)\(.*?\n\{(.*?)\n\}", ptx, re.S):
+        touched = {}
+        for kind, lanes, bits, base, offset in access.findall(body):
+            size, start = int(lanes or 1) * int(bits) // 8, int(offset or 0)
+            if size < 16:
+                touched.setdefault((kind, base), set()).update(range(start, start + size))
+        whole = [start for where in touched.values() for start in where
+                 if start % 16 == 0 and set(range(start, start + 16)) <= where]
+        if whole:
+            yield name
 
 
 def make_ptx(toolkit, root, source, version, out):
@@ -75,6 +93,9 @@ def compile_all(toolkit, root, sources, archs):
         for (source, version), (text, bounds, error) in zip(tasks, made):
             if text is None:
                 problems.append((source.name, version, error))
+            elif source.stem in STREAMING:
+                problems += [(name, version, "128 bits read or written in pieces")
+                             for name in split_accesses(text.read_text())]
             texts += [(text, bounds, a) for a in archs if text and ptx_version(a) == version]
         for bad, good in pool.map(lambda task: assemble(toolkit, *task), texts):
             problems += bad

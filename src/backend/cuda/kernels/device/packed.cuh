@@ -1,4 +1,5 @@
-// 128-bit accesses. An address is a multiple of 16 bytes, in global or in shared memory.
+// 128-bit accesses. An address is a multiple of 16 bytes: of global memory; load_128's may be of
+// shared memory, too.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,9 +18,11 @@ __device__ inline uint4 load_128(const void* address) {
 #endif
 }
 
+// By an intrinsic: nvcc takes an assignment apart where the value comes out of a branch, and stores
+// four words.
 __device__ inline void store_128(void* address, uint4 value) {
 #ifdef __CUDACC__
-  *static_cast<uint4*>(address) = value;
+  __stwb(static_cast<uint4*>(address), value);
 #else
   emulator::store(address, value);
 #endif
