@@ -41,6 +41,7 @@ bool is_full(int error_number) {
 
 constexpr const char* kAnOlderOne =
     "an older one may be whole, but what was trained after it would be lost";
+constexpr const char* kWhichIsNewest = "which one is the newest cannot be told without it";
 
 std::string joined(const std::vector<std::string>& lines) {
   std::string text;
@@ -255,8 +256,8 @@ std::vector<CheckpointStore::Candidate> CheckpointStore::scan(Parts parts) const
 }
 
 // The usable ones in the order to try them; what is passed over becomes warnings. Throws DataError
-// when there are step folders but not one to try, DeviceError when one cannot be read now that a
-// training would have gone on from, or that would have been the only one.
+// when there are step folders but not one to try, DeviceError when one cannot be read now and a
+// training is to go on, or it would have been the only one.
 std::vector<CheckpointStore::Candidate> CheckpointStore::candidates(
     Parts parts, WhichCheckpoint pick, std::vector<std::string>& warnings) const {
   std::vector<Candidate> found = scan(parts);
@@ -265,9 +266,11 @@ std::vector<CheckpointStore::Candidate> CheckpointStore::candidates(
   const bool none = unusable == found.begin();
   for (auto candidate = unusable; candidate != found.end(); ++candidate) {
     const bool older = !none && candidate->step.iteration < found.front().step.iteration;
+    // Its save number is not known: by its iteration alone it may be the newest or not.
     const bool sampling = parts == Parts::kWeights && !none;
-    if (candidate->unreadable && !older && !sampling) {
-      refuse_unread(candidate->step.folder, candidate->problem, kAnOlderOne);
+    if (candidate->unreadable && !sampling) {
+      refuse_unread(candidate->step.folder, candidate->problem,
+                    older ? kWhichIsNewest : kAnOlderOne);
     }
     if (!older) warnings.push_back(skipped(candidate->problem));
     if (candidate->unreadable && !contains(unread_, candidate->step.folder)) {
@@ -340,8 +343,7 @@ std::int64_t CheckpointStore::next_save_number() {
   for (const Candidate& candidate : scan(Parts::kWeights)) {
     if (candidate.manifest) newest = std::max(newest, candidate.manifest->save_number);
     if (!candidate.unreadable || last_save_number_) continue;
-    refuse_unread(candidate.step.folder, candidate.problem,
-                  "a new one could not be told from it which is the newest");
+    refuse_unread(candidate.step.folder, candidate.problem, kWhichIsNewest);
   }
   last_save_number_ = newest;
   return newest + 1;

@@ -97,9 +97,10 @@ void check_target(const Path& link, const std::string& target, OutDirVerdict& ve
                       link.string(), target, aside->folder.string()));
     }
   } else if (link.filename() == "latest" && checkpoint + 1 != found.end()) {
-    verdict.notes.push_back(
-        fmt::format("{} leads to {}, but {} was saved later: a resume takes that one",
-                    link.string(), target, found.back().folder.filename().string()));
+    verdict.notes.push_back(fmt::format(
+        "{} leads to {}, but {} was saved later{}", link.string(), target,
+        found.back().folder.filename().string(),
+        found.back().problem.empty() ? ": a resume takes that one" : ", and is damaged"));
   }
 }
 

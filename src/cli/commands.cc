@@ -36,7 +36,9 @@ int train_traced(config::LoadedConfig config, console::Console& console, const s
         "--profile and eval_only contradict each other: the trace is of iterations of training\n"
         "leave one of the two out");
   }
-  profile::TraceRecorder recorder(trace);
+  profile::TraceRecorder recorder(trace, [&](const std::string& problem) {
+    console.warn(problem + "\nthe run goes on without a trace");
+  });
   console.line(fmt::format("the first {} iterations go to {}: open it at https://ui.perfetto.dev",
                            profile::TraceRecorder::kIterations, trace));
   return train::train(std::move(config), console,

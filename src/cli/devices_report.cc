@@ -136,10 +136,16 @@ std::string card_text(const cuda::CardReading& card) {
 }
 
 // Where CUDA does not tell its numbers, the driver's are shown.
-std::string numbers_text(const std::vector<cuda::CardReading>& cards) {
-  if (cards.size() < 2 || cards.front().numbered_by_cuda) return "";
-  return "numbers     the driver's: --device=cuda:N may mean another card, unless "
-         "CUDA_DEVICE_ORDER=PCI_BUS_ID\n\n";
+std::string numbers_text(const cuda::CardsReading& gpu) {
+  if (gpu.cards.empty() || gpu.cards.front().numbered_by_cuda) return "";
+  std::string text = "numbers     the driver's";
+  if (!gpu.cuda_problem.empty()) text += ": " + machine::terminal_text(gpu.cuda_problem);
+  if (gpu.cards.size() > 1) {
+    text +=
+        "\n            --device=cuda:N may mean another card, unless "
+        "CUDA_DEVICE_ORDER=PCI_BUS_ID";
+  }
+  return text + "\n\n";
 }
 
 std::string processor_text(const cpu::ProcessorFacts& processor) {
@@ -197,7 +203,7 @@ std::string devices_text(const DeviceSnapshot& snapshot, const cpu::ProcessorFac
   }
   if (!snapshot.gpu.problem.empty()) text += machine::terminal_text(snapshot.gpu.problem) + "\n\n";
   for (const cuda::CardReading& card : snapshot.gpu.cards) text += card_text(card) + "\n";
-  text += numbers_text(snapshot.gpu.cards);
+  text += numbers_text(snapshot.gpu);
   return text + processor_text(processor) + "\n" + memory_text(snapshot.memory, snapshot.processes);
 }
 
@@ -208,6 +214,7 @@ nlohmann::ordered_json devices_json(const DeviceSnapshot& snapshot,
   return {{"cards", cards},
           {"driver", text_or_null(snapshot.gpu.driver)},
           {"problem", text_or_null(snapshot.gpu.problem)},
+          {"cuda_problem", text_or_null(snapshot.gpu.cuda_problem)},
           {"cpu", processor_json(processor)},
           {"memory", memory_json(snapshot.memory, snapshot.processes)}};
 }

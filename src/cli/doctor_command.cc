@@ -54,7 +54,7 @@ report::DoctorReport report_of(const doctor::DoctorCase& c, const DoctorOptions&
 }  // namespace
 
 int doctor_command(Arguments arguments) {
-  const std::vector<std::string> typed(arguments.begin(), arguments.end());
+  const std::vector<std::string> typed = with_file_options({arguments.begin(), arguments.end()});
   const DoctorOptions options = doctor_options(typed, report::locale_of_environment());
   if (options.snapshot) return doctor_snapshot(options, typed, vocabulary_of);
   const doctor::DoctorCase c = case_of(options);

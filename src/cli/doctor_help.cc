@@ -9,6 +9,7 @@ constexpr char kUsage[] =
     "snug doctor --snapshot=FILE [config.py ...] [--key=value ...]\n\n";
 
 constexpr char kExamples[] =
+    "  snug doctor oom.log\n"
     "  snug doctor config/train_gpt2.py --card=rtx3060\n"
     "  snug doctor config/train_gpt2.py --log=oom.txt --write=config/fits.py\n"
     "  snug doctor --snapshot=snapshot.pickle --html=memory.html\n"

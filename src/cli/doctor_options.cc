@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <string_view>
 
 #include "base/error.h"
@@ -31,12 +33,30 @@ report::Language language_among(const std::vector<std::string>& arguments, const
   return report::language_of(option, locale);
 }
 
+// A file's name alone, with an ending that configs do not have.
+bool is_file_with(const std::string& argument, std::initializer_list<std::string_view> endings) {
+  return !argument.starts_with("--") && std::ranges::any_of(endings, [&](std::string_view end) {
+    return argument.ends_with(end);
+  });
+}
+
 bool is_older(const std::string& version, report::Language language) {
   if (version == "older" || version == "current") return version == "older";
   throw ConfigError(report::text_in(language, report::TextId::kErrorUnknownTorch, {version}));
 }
 
 }  // namespace
+
+std::vector<std::string> with_file_options(std::vector<std::string> arguments) {
+  for (std::string& argument : arguments) {
+    if (is_file_with(argument, {".log", ".txt", ".out", ".err"})) {
+      argument.insert(0, "--log=");
+    } else if (is_file_with(argument, {".pickle", ".pkl"})) {
+      argument.insert(0, "--snapshot=");
+    }
+  }
+  return arguments;
+}
 
 DoctorOptions doctor_options(const std::vector<std::string>& arguments, const char* locale) {
   DoctorOptions options;

@@ -19,9 +19,13 @@ struct DoctorOptions {
   std::vector<std::string> config;  // config files and --key=value, as `plan` takes them
 };
 
+// A log or a snapshot may be named without its option, known by its ending: oom.log becomes
+// --log=oom.log.
+std::vector<std::string> with_file_options(std::vector<std::string> arguments);
+
 // Throws ConfigError for neither config nor log nor snapshot, for both of these, an option without
-// its value, an unknown --lang or
-// --torch: in the language that --lang names, else in that of `locale` (may be null).
+// its value, an unknown --lang or --torch: in the language that --lang names, else in that of
+// `locale` (may be null).
 DoctorOptions doctor_options(const std::vector<std::string>& arguments, const char* locale);
 
 }  // namespace snug::cli

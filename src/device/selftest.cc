@@ -49,10 +49,13 @@ void compare_training_ops(const Sides& sides, const SelftestCase& model, DType p
   Lockstep both(*card_run, *card, *cpu_run, processor, model.describe(), precision, rows);
   both.load();
   backend::StepContext context = step_context(0, model.batch);
-  both.write_tokens(PhaseKind::kMicroStep, model.vocabulary, 0);
   both.run(PhaseKind::kBeginIteration, context);
-  both.run(PhaseKind::kMicroStep, context);
-  both.run(PhaseKind::kUpdate, update_context(0, model.batch * model.window));
+  for (std::uint32_t batch = 0; batch < 2; ++batch) {  // the second one adds to the gradients
+    context.first_sequence = batch * model.batch;
+    both.write_tokens(PhaseKind::kMicroStep, model.vocabulary, batch);
+    both.run(PhaseKind::kMicroStep, context);
+  }
+  both.run(PhaseKind::kUpdate, update_context(0, 2 * model.batch * model.window));
   context.dropout = 0;
   both.write_tokens(PhaseKind::kEvaluate, model.vocabulary, 1);
   both.run(PhaseKind::kEvaluate, context);

@@ -75,8 +75,12 @@ backend::HostTransfer loading(const program::Program& program) {
     for (const TensorId id : program.weights) {
       fill(bytes, id, program.tensor(id), number++, spread_of(program.tensor(id)));
     }
-    for (const auto& moments : {program.first_moments, program.second_moments}) {
-      for (const TensorId id : moments) fill(bytes, id, program.tensor(id), 0, {0, 0});
+    // Not zero: what an update keeps of them is to be seen. Second ones are positive.
+    for (const TensorId id : program.first_moments) {
+      fill(bytes, id, program.tensor(id), number++, {0, 1e-3f});
+    }
+    for (const TensorId id : program.second_moments) {
+      fill(bytes, id, program.tensor(id), number++, {1e-6f, 1e-6f});
     }
   };
 }

@@ -152,7 +152,7 @@ cli::DeviceSnapshot two_cards() {
   second.index = 1;
   second.name = "odd \xFF\033[31m";
   second.problem = "memory not known: Not Supported";
-  snapshot.gpu = {{first, second}, "550.54.14", ""};
+  snapshot.gpu = {{first, second}, "550.54.14", "", ""};
   snapshot.memory = {{16 * kGiB, 10 * kGiB, "cgroup"}, 64 * kGiB, 16 * kGiB, std::nullopt};
   snapshot.processes = {{7, "trainer", kGiB}};
   return snapshot;
@@ -201,6 +201,8 @@ TEST(DevicesReport, NumbersAreCudas) {
   snapshot.gpu.cards[0].pci_address = "0000:01:00";
   snapshot.gpu.cards[1].pci_address = "0000:02:00";
   expect_holds(cli::devices_text(snapshot, {}), {"numbers     the driver's"});
+  cuda::number_cards({{}, "CUDA does not start: error 803"}, snapshot.gpu);
+  expect_holds(cli::devices_text(snapshot, {}), {"the driver's: CUDA does not start: error 803"});
   cuda::number_cards({{"0000:02:00", "0000:01:00"}, ""}, snapshot.gpu);
   const std::string text = cli::devices_text(snapshot, {});
   expect_holds(text, {"card 1      NVIDIA GeForce RTX 3060", "card 0      odd "});

@@ -98,6 +98,12 @@ TEST_F(CliDoctorTest, SaysWhatItTookFromTheLog) {
                       "The log trains 1,000 tokens per iteration, this config 2,621,440"});
 }
 
+TEST_F(CliDoctorTest, KnowsALogByItsName) {
+  folder_.write("oom.txt", kCase6GiB);
+  EXPECT_EQ(json_of({"oom.txt"}), json_of({"--log=oom.txt"}));
+  expect_error(run({"doctor", "none.pickle"}), 4, {"none.pickle"});
+}
+
 TEST_F(CliDoctorTest, NeverSaysThatARunFitsWhichFailed) {
   folder_.write("oom.txt",
                 "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 394.00 MiB "

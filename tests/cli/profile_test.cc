@@ -60,6 +60,15 @@ TEST_F(ProfileTest, WhatCannotBeWrittenIsToldBeforeTheRun) {
   EXPECT_FALSE(exists("trace.json"));
 }
 
+TEST_F(ProfileTest, ADiskThatIsFullLaterEndsTheTraceNotTheRun) {
+  const ProgramResult run = train({"--profile=/dev/full", "--out_dir=traced"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.err.find("/dev/full cannot be written: No space left"), run.err.npos) << run.err;
+  EXPECT_NE(run.err.find("the run goes on without a trace"), run.err.npos) << run.err;
+  ASSERT_EQ(train({"--out_dir=plain"}).exit_code, 0);
+  EXPECT_EQ(weights_and_optimizer("traced"), weights_and_optimizer("plain"));
+}
+
 TEST_F(ProfileTest, BenchGivesJsonAndATrace) {
   const ProgramResult run =
       this->run({"bench", "--device=cpu", "--n_layer=1", "--n_head=2", "--n_embd=16",

@@ -52,6 +52,8 @@ void fail_malloc_after(unsigned successes);
 void fail_pinned_after(unsigned successes);
 // cublasLtMatmul answers with `status`; the card itself is well, and its last error is clean.
 void fail_matmul_after(unsigned successes, cublasStatus_t status = CUBLAS_STATUS_EXECUTION_FAILED);
+// A product comes out a hundredth too large.
+void spoil_matmul_after(unsigned successes);
 void lose_card_after(std::uint64_t operations, cudaError_t error = cudaErrorUnknown);
 // Other programs take or give back memory.
 void set_held_bytes(std::size_t bytes);

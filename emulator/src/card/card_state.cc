@@ -91,6 +91,7 @@ void insert_card(std::optional<CardSettings> settings) {
   card.mallocs_to_failure.reset();
   card.pinned_to_failure.reset();
   card.matmuls_to_failure.reset();
+  card.matmuls_to_wrong.reset();
   card.known_products = KnownProducts::kAll;
   card.operations_to_loss.reset();
 }
@@ -125,6 +126,12 @@ void fail_matmul_after(unsigned successes, cublasStatus_t status) {
   const std::lock_guard lock(card.mutex);
   card.matmuls_to_failure = successes;
   card.matmul_failure = status;
+}
+
+void spoil_matmul_after(unsigned successes) {
+  CardState& card = card_state();
+  const std::lock_guard lock(card.mutex);
+  card.matmuls_to_wrong = successes;
 }
 
 void set_known_products(KnownProducts known) {

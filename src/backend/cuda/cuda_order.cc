@@ -88,6 +88,7 @@ void number_cards(const CudaOrder& order, CardsReading& reading) {
       order.problem.empty() && std::ranges::none_of(reading.cards, [](const CardReading& card) {
         return card.pci_address.empty();
       });
+  reading.cuda_problem = order.problem;
   for (CardReading& card : reading.cards) {
     card.numbered_by_cuda = told;
     card.cuda_index.reset();

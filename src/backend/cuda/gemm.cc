@@ -93,11 +93,11 @@ Gemm::Gemm(const CublasHandle& handle, const GemmShape& shape, std::string_view 
   describe_layouts();
   if (shape.has_bias) {
     set_epilogue();
-    has_epilogue_ = choose();
+    has_epilogue_ = choose(label);
     if (has_epilogue_) return;
     set(product_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
   }
-  if (choose()) return;
+  if (choose(label)) return;
   throw DeviceError(
       fmt::format("cuBLASLt has no product for '{}': {} rows, {} by {}, {}\n"
                   "another --batch_size, another --dtype or --device=cpu may help; `snug selftest` "
@@ -135,7 +135,7 @@ void Gemm::set_epilogue() {
 }
 
 // False where cuBLASLt knows none.
-bool Gemm::choose() {
+bool Gemm::choose(std::string_view label) {
   const Form form = form_of(shape_);
   const DType result = shape_.result == Result::kWeightGradient ? DType::kF32 : shape_.result_dtype;
   const Preference preference;
@@ -161,6 +161,7 @@ bool Gemm::choose() {
   const auto found =
       std::find_if(results.begin(), results.begin() + count,
                    [](const auto& candidate) { return candidate.state == CUBLAS_STATUS_SUCCESS; });
+  if (status != CUBLAS_STATUS_NOT_SUPPORTED) require(status, label);
   if (status != CUBLAS_STATUS_SUCCESS || found == results.begin() + count) return false;
   algorithm_ = found->algo;
   return true;

@@ -67,7 +67,7 @@ class Gemm {
  private:
   void describe_layouts();
   void set_epilogue();
-  bool choose();
+  bool choose(std::string_view label);
 
   const CublasHandle& handle_;
   const GemmShape shape_;

@@ -39,8 +39,9 @@ struct CardReading {
 
 struct CardsReading {
   std::vector<CardReading> cards;
-  std::string driver;   // "550.54.14"; "": not known
-  std::string problem;  // "no card: ..." when there is none
+  std::string driver;        // "550.54.14"; "": not known
+  std::string problem;       // "no card: ..." when there is none
+  std::string cuda_problem;  // why CUDA does not number the cards; "": it does, or was not asked
 };
 
 // As CardReading and OpenCard write a card's place.

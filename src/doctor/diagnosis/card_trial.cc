@@ -49,6 +49,7 @@ std::optional<Given> assumed_given(const FailureEvidence& evidence, CardTrial& t
   trial.is_of_whole_card = !account.in_use || !account.free;
   const std::int64_t held = trial.is_of_whole_card ? *account.capacity - account.display
                                                    : *account.in_use + *account.free;
+  if (held <= kMaxContextBytes) return std::nullopt;
   return Given{held - kMaxContextBytes, held - kMinContextBytes};
 }
 
