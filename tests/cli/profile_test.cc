@@ -63,8 +63,8 @@ TEST_F(ProfileTest, WhatCannotBeWrittenIsToldBeforeTheRun) {
 TEST_F(ProfileTest, ADiskThatIsFullLaterEndsTheTraceNotTheRun) {
   const ProgramResult run = train({"--profile=/dev/full", "--out_dir=traced"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_NE(run.err.find("/dev/full cannot be written: No space left"), run.err.npos) << run.err;
-  EXPECT_NE(run.err.find("the run goes on without a trace"), run.err.npos) << run.err;
+  EXPECT_NE(run.out.find("/dev/full cannot be written: No space left"), run.out.npos) << run.out;
+  EXPECT_NE(run.out.find("the run goes on without a trace"), run.out.npos) << run.out;
   ASSERT_EQ(train({"--out_dir=plain"}).exit_code, 0);
   EXPECT_EQ(weights_and_optimizer("traced"), weights_and_optimizer("plain"));
 }
