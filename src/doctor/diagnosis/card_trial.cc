@@ -139,7 +139,7 @@ void try_changes(const torch::TorchReplay& replay, torch::TorchAllocatorSettings
   trial.is_expandable_tried = !settings.expandable_segments;
   trial.survives_expandable =
       trial.is_expandable_tried && replay.survives(with_margin(trial.given_bytes), true);
-  trial.needed_bytes = replay.smallest_card().bytes;
+  trial.needed_bytes = replay.smallest_card(settings.expandable_segments).bytes;
   if (trial.survives_expandable) {
     trial.needed_expandable_bytes = replay.smallest_card(true).bytes;
   }
@@ -156,7 +156,8 @@ torch::TorchAllocatorSettings allocator_settings_of(const log::LogSummary& log,
     if (setting.value.find("expandable_segments:True") != std::string::npos) {
       settings.expandable_segments = true;
     }
-    settings.max_split_bytes = max_split_bytes_of(setting.value);
+    if (const std::int64_t bytes = max_split_bytes_of(setting.value))
+      settings.max_split_bytes = bytes;
   }
   return settings;
 }

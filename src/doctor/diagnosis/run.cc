@@ -4,6 +4,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "doctor/diagnosis/card_trial.h"
 #include "doctor/diagnosis/evidence.h"
 
 namespace snug::doctor::diagnosis {
@@ -117,6 +118,9 @@ torch::TorchRun torch_run_of(const config::Config& config, std::int64_t vocab_si
   run.compiled = traits.compiled.value_or(run.compiled);
   run.fused_adam = facts.fused_adamw.value_or(run.fused_adam);
   run.resumed = run.resumed || facts.is_resumed;
+  const log::LogEvent* const event = decisive_event(*log);
+  run.expandable_segments =
+      allocator_settings_of(*log, event ? *event : log::LogEvent()).expandable_segments;
   if (shows_ddp(facts)) {
     run.ddp = true;
     run.world_size = facts.world_size ? *facts.world_size : std::int64_t{*facts.highest_rank} + 1;

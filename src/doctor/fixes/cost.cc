@@ -71,6 +71,7 @@ torch::TorchRun TorchCost::run_after(const config::Config& after) const {
   run.flash = run_.flash;
   run.fused_adam = run_.fused_adam;
   run.resumed = run_.resumed;
+  run.expandable_segments = run_.expandable_segments;
   run.version = run_.version;
   run.multiprocessors = run_.multiprocessors;
   run.cublas_workspace_bytes = run_.cublas_workspace_bytes;

@@ -159,6 +159,24 @@ TEST(TorchFixes, AnEditIsCarriedByConfigAndRun) {
   EXPECT_EQ(keyed->changes[0].key, "eval_batch_size");
 }
 
+// Where they are on, every row is tried with them: the run of eight sequences, which an RTX 3060
+// carries only so, fits.
+TEST(TorchFixes, ExpandableSegmentsStayOn) {
+  const fit::Card& card = fit::card_named("rtx3060");
+  const std::int64_t bytes = card.reported_mib * kMiB;
+  const auto need_with = [&](std::string_view log) {
+    const Asked asked = ask("batch_size=8 gradient_accumulation_steps=64 compile=False", "", log);
+    EXPECT_EQ(asked.run.expandable_segments, !log.empty());
+    EXPECT_EQ(asked.run_of(asked.fixes.ranked.front()).expandable_segments, !log.empty());
+    return TorchCost(asked.config, asked.run, &card, bytes).now().need;
+  };
+  const ByteRange plain = need_with("");
+  const ByteRange expandable = need_with("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n");
+  EXPECT_GT(plain.high_bytes, bytes);
+  EXPECT_LE(expandable.high_bytes, bytes);
+  EXPECT_EQ(expandable.low_bytes, plain.low_bytes) << "the tensors are the same";
+}
+
 TEST(TorchFixes, FewerSequencesAreTheNewEffectiveBatch) {
   const Asked asked = ask("batch_size=64 effective_batch=512");
   const fit::Fix* const fewer = find_fix(asked.fixes, fit::FixKind::kFewerSequences);

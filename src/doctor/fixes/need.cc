@@ -38,13 +38,14 @@ ByteRange torch_need(const torch::TorchMemory& memory, std::int64_t card_bytes) 
                         more_by(reserved, kSettling) + context.high_bytes > card_bytes;
   if (!is_close) return {low, endless};
   const torch::TorchReplay replay(memory.run);
-  const std::int64_t smallest = replay.smallest_card().bytes;
+  const bool expandable = memory.run.expandable_segments;
+  const std::int64_t smallest = replay.smallest_card(expandable).bytes;
   const std::int64_t high = std::max(held, more_by(smallest, tolerance)) + context.high_bytes;
   // A larger card may fail where a smaller one does not: the given one counts, and one that is
   // smaller by the tolerance.
   const std::int64_t given = card_bytes - context.high_bytes;
-  const bool survives = high <= card_bytes && replay.survives(given) &&
-                        replay.survives(given - more_by(given, tolerance) + given);
+  const bool survives = high <= card_bytes && replay.survives(given, expandable) &&
+                        replay.survives(given - more_by(given, tolerance) + given, expandable);
   return {low, survives ? high : std::max(high, card_bytes + 1)};
 }
 
@@ -53,12 +54,12 @@ TorchProof prove(const config::LoadedConfig& config, const torch::TorchRun& run,
   const TorchCost model(config, run, card, card_bytes);
   torch::TorchRun after = model.run_after(fix.config);
   const torch::TorchReplay replay(after);
-  const torch::TorchReplay::Smallest smallest = replay.smallest_card();
+  const torch::TorchReplay::Smallest smallest = replay.smallest_card(run.expandable_segments);
   const std::int64_t given = card_bytes - replay.memory().context_range.high_bytes;
   TorchProof proof{smallest.phase, smallest.bytes, given - smallest.bytes, true};
   if (after.resumed) return proof;
   after.resumed = true;
-  proof.survives_resume = torch::TorchReplay(after).survives(given);
+  proof.survives_resume = torch::TorchReplay(after).survives(given, run.expandable_segments);
   return proof;
 }
 

@@ -33,6 +33,7 @@ struct TorchRun : config::GptSizes {
   bool fused_adam = true;              // false: foreach
   bool ddp = false;                    // DistributedDataParallel, gradient_as_bucket_view off
   bool resumed = false;                // init_from = 'resume'
+  bool expandable_segments = false;    // PYTORCH_CUDA_ALLOC_CONF
   TorchVersion version = TorchVersion::kCurrent;
 
   // The card is an RTX 3090. Small sequences are split by it; cuBLAS takes 32 MiB from sm_90 on.
