@@ -46,3 +46,8 @@ make_toolkit new 13.0
 make_driver 12.4
 [ "$(run new)" = "$folder/new" ] || fail "an old driver hinders building"
 grep -q "the driver of this machine knows CUDA 12.4" "$folder/said" || fail "the old driver was not told"
+
+printf '#!/bin/sh\nexit 9\n' >"$folder/path/nvidia-smi"
+[ "$(run new)" = "$folder/new" ] || fail "a driver that does not answer hinders building"
+rm "$folder/path/nvidia-smi"
+[ "$(run new)" = "$folder/new" ] || fail "no driver hinders building"
