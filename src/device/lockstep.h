@@ -1,6 +1,6 @@
 // One program on a card and on the processor, op by op from the same numbers: after every op what
 // it wrote is compared, and both go on with the same numbers. So an op's row in the self-test tells
-// of that op alone.
+// of that op alone, or of the two where the card runs it with the one before.
 #pragma once
 
 #include "backend/cpu/cpu_executor.h"

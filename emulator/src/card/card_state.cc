@@ -102,55 +102,55 @@ CardUse card_use() {
   return card.memory.use();
 }
 
-void set_stream_mode(StreamMode mode) {
+// Orders of tests.
+template <class Change>
+static void change_card(Change change) {
   CardState& card = card_state();
   const std::lock_guard lock(card.mutex);
-  card.queues.finish_all();
-  card.queues.mode = mode;
+  change(card);
+}
+
+void set_stream_mode(StreamMode mode) {
+  change_card([&](CardState& card) {
+    card.queues.finish_all();
+    card.queues.mode = mode;
+  });
 }
 
 void fail_malloc_after(unsigned successes) {
-  CardState& card = card_state();
-  const std::lock_guard lock(card.mutex);
-  card.mallocs_to_failure = successes;
+  change_card([&](CardState& card) { card.mallocs_to_failure = successes; });
 }
 
 void fail_pinned_after(unsigned successes) {
-  CardState& card = card_state();
-  const std::lock_guard lock(card.mutex);
-  card.pinned_to_failure = successes;
+  change_card([&](CardState& card) { card.pinned_to_failure = successes; });
 }
 
 void fail_matmul_after(unsigned successes, cublasStatus_t status) {
-  CardState& card = card_state();
-  const std::lock_guard lock(card.mutex);
-  card.matmuls_to_failure = successes;
-  card.matmul_failure = status;
+  change_card([&](CardState& card) {
+    card.matmuls_to_failure = successes;
+    card.matmul_failure = status;
+  });
 }
 
 void spoil_matmul_after(unsigned successes) {
-  CardState& card = card_state();
-  const std::lock_guard lock(card.mutex);
-  card.matmuls_to_wrong = successes;
+  change_card([&](CardState& card) { card.matmuls_to_wrong = successes; });
 }
 
 void set_known_products(KnownProducts known) {
-  CardState& card = card_state();
-  const std::lock_guard lock(card.mutex);
-  card.known_products = known;
+  change_card([&](CardState& card) { card.known_products = known; });
 }
 
 void lose_card_after(std::uint64_t operations, cudaError_t error) {
-  CardState& card = card_state();
-  const std::lock_guard lock(card.mutex);
-  card.operations_to_loss = operations;
-  card.loss_error = error;
+  change_card([&](CardState& card) {
+    card.operations_to_loss = operations;
+    card.loss_error = error;
+  });
 }
 
 void set_held_bytes(std::size_t bytes) {
-  CardState& card = card_state();
-  const std::lock_guard lock(card.mutex);
-  if (card.settings) card.settings->held_bytes = bytes;
+  change_card([&](CardState& card) {
+    if (card.settings) card.settings->held_bytes = bytes;
+  });
 }
 
 }  // namespace emulator
