@@ -90,7 +90,7 @@ void require_same_tensors(std::span<const TensorLabel> found, std::span<const Na
   for (const NamedTensor& tensor : wanted) {
     const auto entry = by_name.find(tensor.name);
     if (entry == by_name.end()) {
-      throw DataError(fmt::format("{}: tensor {} is missing\nwanted {}", where.string(),
+      throw DataError(fmt::format("{}: tensor {} is missing\nthe model has {}", where.string(),
                                   printable(tensor.name), described(label_of(tensor))));
     }
     if (*entry->second != label_of(tensor)) {
@@ -102,8 +102,8 @@ void require_same_tensors(std::span<const TensorLabel> found, std::span<const Na
   }
   for (const TensorLabel& label : found) {  // in file order, so that the message is stable
     if (!by_name.contains(label.name)) continue;
-    throw DataError(fmt::format("{}: tensor {} is not one of this model\nfound {}", where.string(),
-                                printable(label.name), described(label)));
+    throw DataError(fmt::format("{}: tensor {} is not one of this model\nthe file has {}",
+                                where.string(), printable(label.name), described(label)));
   }
 }
 

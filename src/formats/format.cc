@@ -65,7 +65,7 @@ Source open_checkpoint(const checkpoint::Path& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     throw DataError(
-        fmt::format("there is no {}\na checkpoint of Snug, nanoGPT, Hugging Face or "
+        fmt::format("there is no file or folder {}\na checkpoint of Snug, nanoGPT, Hugging Face or "
                     "llm.c was wanted",
                     path.string()));
   }

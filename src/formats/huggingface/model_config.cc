@@ -36,7 +36,7 @@ class Fields {
   std::int64_t size(const char* key, const char* general) const {
     auto at = json_.find(key);
     if (at == json_.end()) at = json_.find(general);
-    if (at == json_.end()) fail(fmt::format("has no {}", key));
+    if (at == json_.end()) fail(fmt::format("has no \"{}\"", key));
     if (!at->is_number_unsigned() || at->get<std::uint64_t>() > (1U << 30)) {
       fail(fmt::format("has a {} that is no whole number in reach", key));
     }

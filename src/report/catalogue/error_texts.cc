@@ -209,7 +209,7 @@ std::string number_like(Language language, const std::string& value) {
 }
 
 std::optional<std::string> translated_line(Language language, std::string_view line) {
-  for (const std::span<const Texts> table : {std::span<const Texts>(kLines), config_line_table()}) {
+  for (const std::span<const Texts> table : all_line_tables()) {
     for (const Texts& texts : table) {
       auto values = match(texts[0], line);
       if (!values) continue;
@@ -251,5 +251,10 @@ std::string translated(Language language, const std::string& message) {
 }
 
 std::span<const Texts> error_line_table() { return kLines; }
+
+std::array<std::span<const Texts>, 7> all_line_tables() {
+  return {error_line_table(), config_line_table(), checkpoint_line_table(), file_line_table(),
+          data_line_table(),  format_line_table(), run_line_table()};
+}
 
 }  // namespace snug::report

@@ -2,6 +2,7 @@
 // since only `report` knows languages; their lines are the keys of a table here.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 
@@ -12,9 +13,16 @@ namespace snug::report {
 // Line by line; a line that is not in the table stays as it is. Source lines, names and keys stay.
 std::string translated(Language language, const std::string& message);
 
-// For tests: every line, English first.
+// The rows, English first, in the order in which they are looked for: what is said of settings,
+// cards and plans; of config files, arguments and models to start from; of checkpoints; of files
+// and disks; of data sets; of other programs' checkpoints; of a run and the options of commands.
 std::span<const Texts> error_line_table();
-// Those of config files, arguments, models to start from and commands.
 std::span<const Texts> config_line_table();
+std::span<const Texts> checkpoint_line_table();
+std::span<const Texts> file_line_table();
+std::span<const Texts> data_line_table();
+std::span<const Texts> format_line_table();
+std::span<const Texts> run_line_table();
+std::array<std::span<const Texts>, 7> all_line_tables();
 
 }  // namespace snug::report

@@ -131,7 +131,7 @@ TEST(ErrorTexts, WhatIsNotKnownStaysAsItIs) {
 }
 
 TEST(ErrorTexts, PlaceholdersStandInTheirOrderInEnglish) {
-  for (const std::span<const Texts> table : {error_line_table(), config_line_table()}) {
+  for (const std::span<const Texts> table : all_line_tables()) {
     for (const Texts& texts : table) {
       const std::string_view english = texts[0];
       char next = '0';
@@ -145,8 +145,8 @@ TEST(ErrorTexts, PlaceholdersStandInTheirOrderInEnglish) {
 
 // A command's own words are no range of a setting: half a translation is worse than none.
 TEST(ErrorTexts, NoLineIsTranslatedInPart) {
-  EXPECT_EQ(translated(Language::kGerman, "tokenize takes one file, or - for standard input:"),
-            "tokenize takes one file, or - for standard input:");
+  EXPECT_EQ(translated(Language::kGerman, "a thing takes one file, or - for standard input:"),
+            "a thing takes one file, or - for standard input:");
 }
 
 }  // namespace

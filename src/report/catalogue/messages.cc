@@ -171,10 +171,9 @@ std::vector<CatalogueRow> whole_catalogue() {
     add("plan", static_cast<std::size_t>(row.id), row.texts);
   }
   for (const CatalogueRow& row : snapshot_catalogue()) rows.push_back(row);
-  const std::span<const Texts> errors = error_line_table();
-  for (std::size_t i = 0; i < errors.size(); ++i) add("error", i, errors[i]);
-  const std::span<const Texts> config_errors = config_line_table();
-  for (std::size_t i = 0; i < config_errors.size(); ++i) add("config", i, config_errors[i]);
+  for (const std::span<const Texts> errors : all_line_tables()) {
+    for (const Texts& texts : errors) add(texts[0], 0, texts);
+  }
   for (const auto& row : note_table()) add("note", static_cast<std::size_t>(row.id), row.texts);
   for (const auto& row : plain_note_table()) {
     add("plain_note", static_cast<std::size_t>(row.id), row.texts);
