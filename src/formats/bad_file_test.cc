@@ -249,6 +249,20 @@ TEST_F(BadFile, SomethingElse) {
   expect_error("nowhere", {"nowhere", "no "});
   write_model("huggingface", "model");
   expect_error("model/model.safetensors", {"weights alone", "name its folder", "/model,"});
+  expect_error("model/config.json", {"a part of a checkpoint", "name its folder", "/model"});
+}
+
+TEST_F(BadFile, WeightsInsideOfSomethingElse) {
+  write_model("huggingface", "model");
+  std::filesystem::remove(path("model/model.safetensors"));
+  pickle::PickleWriter pickle;
+  pickle.begin_dict();
+  pickle.text("state_dict");
+  pickle.begin_dict();
+  pickle.end_dict();
+  pickle.end_dict();
+  write_pickle("model/pytorch_model.bin", pickle);
+  expect_error("model", {"pytorch_model.bin holds a dict under 'state_dict'", "['state_dict']"});
 }
 
 }  // namespace

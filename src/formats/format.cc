@@ -33,16 +33,21 @@ constexpr Format kFormats[] = {
      ends_in_gguf},
 };
 
-// Weights alone do not tell the model: what does lies beside them.
-void refuse_bare_weights(const checkpoint::Path& path) {
-  const bool weights =
-      path.extension() == ".safetensors" || path.filename().string().starts_with("pytorch_model");
+// Weights alone do not tell the model, and neither does what lies beside them.
+void refuse_part(const checkpoint::Path& path) {
+  const std::string name = path.filename();
+  const bool weights = path.extension() == ".safetensors" || name.starts_with("pytorch_model");
+  const bool beside =
+      name == "config.json" || name == "state.json" || name.ends_with(".index.json");
   std::error_code ignored;
-  if (!weights || !std::filesystem::is_regular_file(path, ignored)) return;
-  throw DataError(
-      fmt::format("{} holds the weights alone\nname its folder, {}, which has a config.json or "
-                  "state.json, too",
-                  path.string(), path.has_parent_path() ? path.parent_path().string() : "."));
+  if (!(weights || beside) || !std::filesystem::is_regular_file(path, ignored)) return;
+  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  throw DataError(weights && !beside
+                      ? fmt::format("{} holds the weights alone\nname its folder, {}, which has a "
+                                    "config.json or state.json, too",
+                                    path.string(), folder)
+                      : fmt::format("{} is a part of a checkpoint\nname its folder, {}",
+                                    path.string(), folder));
 }
 
 std::string names() {
@@ -69,7 +74,7 @@ Source open_checkpoint(const checkpoint::Path& path) {
                     "llm.c was wanted",
                     path.string()));
   }
-  refuse_bare_weights(path);
+  refuse_part(path);
   for (const Format& format : kFormats) {
     if (format.is_one == nullptr || !format.is_one(path)) continue;
     Source source = format.open(path);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 #include "base/error.h"
@@ -83,6 +84,59 @@ TEST_F(HuggingFaceFolder, WeightsOfOtherPrograms) {
   expect_error({"no weights", "model.safetensors, pytorch_model.bin"});
   write("model/tf_model.h5", "");
   expect_error({"no weights", "tf_model.h5", "from_tf=True"});
+  fs::remove(path("model/tf_model.h5"));
+  write("model/model.fp16.safetensors", "");
+  expect_error({"no weights", "model.fp16.safetensors is there", "the name model.safetensors"});
+}
+
+// Adds a head to the file: the embedding's bytes, or with one of them changed.
+class HuggingFaceHead : public HuggingFaceFolder {
+ protected:
+  void add_head(bool differs) const {
+    const std::string bytes = content("model/model.safetensors");
+    std::uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), sizeof length);
+    std::string header = bytes.substr(8, length), data = bytes.substr(8 + length);
+    header.erase(header.find_last_not_of(' ') + 1);
+    const auto source = open_checkpoint(path("model"));
+    const std::vector<float> wte = read_whole(source, "transformer.wte.weight");
+    std::string head(reinterpret_cast<const char*>(wte.data()), wte.size() * sizeof(float));
+    if (differs) head[2] = static_cast<char>(head[2] ^ 64);
+    header.back() = ',';
+    header += R"("lm_head.weight":{"dtype":"F32","shape":[11,8],"data_offsets":[)" +
+              std::to_string(data.size()) + "," + std::to_string(data.size() + head.size()) + "]}}";
+    length = header.size();
+    write(
+        "model/model.safetensors",
+        std::string(reinterpret_cast<const char*>(&length), sizeof length) + header + data + head);
+  }
+  void set_tied(bool tied) const {
+    std::string config = content("model/config.json");
+    const std::size_t at = config.find("\"tie_word_embeddings\"");
+    ASSERT_NE(at, config.npos);
+    config.replace(at, config.find(',', at) - at,
+                   std::string("\"tie_word_embeddings\": ") + (tied ? "true" : "false"));
+    write("model/config.json", config);
+  }
+};
+
+TEST_F(HuggingFaceHead, TheSameAsTheEmbedding) {
+  add_head(false);
+  EXPECT_EQ(error(), "");
+  set_tied(false);
+  EXPECT_EQ(error(), "");
+}
+
+TEST_F(HuggingFaceHead, AnotherThanTheEmbedding) {
+  add_head(true);
+  expect_error({"lm_head.weight is not tied", "they differ", "transformers 5"});
+  set_tied(false);
+  expect_error({"lm_head.weight is not tied"});
+}
+
+TEST_F(HuggingFaceHead, MissingWhereTheConfigHasItApart) {
+  set_tied(false);
+  expect_error({"tie_word_embeddings = false", "no lm_head.weight"});
 }
 
 // An environment variable for the time of a test.

@@ -19,6 +19,7 @@ constexpr std::int64_t kMaxConfigBytes = kMiB;
 constexpr std::string_view kRoot = "transformer.";
 constexpr std::string_view kBlocks = "transformer.h.";
 constexpr const char* kTokens = "transformer.wte.weight";
+constexpr const char* kHead = "lm_head.weight";
 
 // Masks of older versions of transformers: buffers, not weights.
 bool is_mask(std::string_view name) {
@@ -38,7 +39,7 @@ bool is_zero(const StoredTensor& tensor) {
 
 void take_tensors(WeightFiles& files, Source& source) {
   for (const auto& [name, stored] : files.tensors) {
-    if (is_mask(name) || name == "lm_head.weight") continue;
+    if (is_mask(name) || name == kHead) continue;
     const std::string ours = name.starts_with(kRoot) ? name : std::string(kRoot) + name;
     const bool turned = is_conv1d(ours) && stored.shape.rank() == 2;
     source.tensors.insert_or_assign(ours, turned ? transposed(stored) : stored);
@@ -106,16 +107,27 @@ void check_conv1d_shapes(const Source& source) {
   }
 }
 
+// What computes with the file elsewhere: transformers 5 keeps a head that differs whatever the
+// config says, earlier versions follow the config.
 void require_tied(const ModelConfig& config, const WeightFiles& files, const Source& source) {
-  const auto head = files.tensors.find("lm_head.weight");
-  if (head == files.tensors.end() || config.is_tied) return;
-  const StoredTensor& tokens = source.tensor(kTokens);
-  check_extent(head->second, "lm_head.weight", source.name);
-  if (same_values(head->second, tokens)) return;
-  throw DataError(
-      fmt::format("{}: lm_head.weight is not tied to the token embedding\nSnug's models "
-                  "share the two, as GPT-2's do",
-                  source.name));
+  const auto head = files.tensors.find(kHead);
+  if (head == files.tensors.end()) {
+    if (config.is_tied) return;
+    throw DataError(
+        fmt::format("{}: config.json says tie_word_embeddings = false, and the file has no {}\n"
+                    "where the head is the token embedding, set tie_word_embeddings to true; "
+                    "otherwise the model has lost its head",
+                    source.name, kHead));
+  }
+  check_extent(head->second, kHead, source.name);
+  if (same_values(head->second, source.tensor(kTokens))) return;
+  throw DataError(fmt::format(
+      "{}: {} is not tied to the token embedding\nSnug's models share the two, as GPT-2's do{}",
+      source.name, kHead,
+      config.is_tied ? "; config.json ties them, but the file has both, and they differ\n"
+                       "transformers 5 computes with lm_head, 4 with the embedding: where that is "
+                       "meant, set m.lm_head.weight = m.transformer.wte.weight and save it again"
+                     : ""));
 }
 
 void drop_zero_biases(Source& source) {

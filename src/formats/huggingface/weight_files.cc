@@ -59,6 +59,14 @@ void add_safetensors(const checkpoint::Path& file, WeightFiles& files) {
   files.files.push_back(std::move(bytes));
 }
 
+// A training's own checkpoint under the name of the weights.
+[[noreturn]] void fail_nested(const checkpoint::Path& path, std::string_view key) {
+  throw DataError(fmt::format(
+      "{} holds a dict under {}, where a tensor was wanted\nif the weights are in there, save them "
+      "alone: torch.save(torch.load('{}')[{}], 'pytorch_model.bin')",
+      path.string(), checkpoint::printable(key), path.string(), checkpoint::printable(key)));
+}
+
 void add_torch(const checkpoint::Path& path, WeightFiles& files) {
   auto opened = std::make_unique<torch::TorchFile>(path);
   const pickle::PickleValue root = opened->root();
@@ -70,12 +78,25 @@ void add_torch(const checkpoint::Path& path, WeightFiles& files) {
     const std::string name = plain_name(root.key(i).text());
     // The causal mask of older versions, of bytes and four dimensions.
     if (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias")) continue;
+    if (root.value(i).kind() == pickle::PickleKind::kDict) fail_nested(path, root.key(i).text());
     files.tensors.insert_or_assign(name, opened->tensor(root.value(i), name));
   }
   files.files.push_back(std::move(opened));
 }
 
 using AddFile = void (*)(const checkpoint::Path& file, WeightFiles& files);
+
+// "model.fp16.safetensors", as save_pretrained(variant="fp16") calls it; "" where there is none.
+std::string find_variant(const checkpoint::Path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename();
+    const bool is_one = (name.starts_with("model.") && name.ends_with(".safetensors")) ||
+                        (name.starts_with("pytorch_model.") && name.ends_with(".bin"));
+    if (is_one) return name;
+  }
+  return "";
+}
 
 // Weights of other programs, which a folder may hold instead.
 std::string advice_for(const checkpoint::Path& folder) {
@@ -88,6 +109,12 @@ std::string advice_for(const checkpoint::Path& folder) {
         "import "
         "AutoModelForCausalLM as M; M.from_pretrained('{}', {}=True).save_pretrained('new')\"",
         file, folder.string(), argument);
+  }
+  if (const std::string variant = find_variant(folder); !variant.empty()) {
+    return fmt::format(
+        "{} is there, a variant under a name of its own: give it (a link will do) the "
+        "name {}",
+        variant, variant.ends_with(".bin") ? kTorch : kSafetensors);
   }
   return "model.safetensors, pytorch_model.bin or the index of their shards was wanted: download "
          "the model again";
