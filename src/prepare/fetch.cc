@@ -1,38 +1,44 @@
 #include "prepare/fetch.h"
 
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <cerrno>
+#include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "base/error.h"
 #include "base/input_file.h"
 #include "data/atomic_file.h"
+#include "prepare/program_output.h"
 
 namespace snug::prepare {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The program's exit code; -1 when there is no such program.
-int run(const std::vector<std::string>& words) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  pid_t process = 0;
-  if (::posix_spawnp(&process, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0) {
-    return -1;
-  }
-  int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+bool are_intact(std::string_view bytes, const RemoteFile& file) {
+  return std::ssize(bytes) == file.byte_count &&
+         XXH64(bytes.data(), bytes.size(), 0) == file.checksum;
+}
+
+struct Download {
+  std::string program;
+  ProgramOutput output;
+};
+
+// By curl; where that is not installed, by wget. In memory: nothing is on the disk before it is
+// known to be the right text, and a server that never ends fills neither.
+Download download(const RemoteFile& file) {
+  const auto most = static_cast<std::size_t>(file.byte_count);
+  Download curl{"curl",
+                run_program({"curl", "--fail", "--silent", "--show-error", "--location",
+                             "--connect-timeout", "20", "--max-time", "300", "--url", file.url},
+                            most)};
+  if (curl.output.is_installed) return curl;
+  return {"wget", run_program({"wget", "--no-verbose", "--tries=2", "--timeout=20", "-O", "-", "--",
+                               file.url},
+                              most)};
 }
 
 [[noreturn]] void fail_fetch(const RemoteFile& file, const fs::path& path, const std::string& why) {
@@ -53,34 +59,30 @@ bool is_intact(const fs::path& path, const RemoteFile& file) {
   std::error_code error;
   const auto size = fs::file_size(path, error);
   if (error || static_cast<std::int64_t>(size) != file.byte_count) return false;
-  const std::string bytes = read_whole_file(path, file.byte_count);
-  return XXH64(bytes.data(), bytes.size(), 0) == file.checksum;
+  return are_intact(read_whole_file(path, file.byte_count), file);
 }
 
 void fetch(const RemoteFile& file, const fs::path& path) {
-  data::create_output_directory(path.parent_path());
-  const fs::path partial = path.string() + ".partial";
-  const char* program = "curl";
-  int code = run({program, "--fail", "--silent", "--location", "--connect-timeout", "20",
-                  "--max-time", "300", "--output", partial.string(), file.url});
-  if (code == -1) {
-    program = "wget";
-    code = run({program, "--quiet", "--timeout=20", "-O", partial.string(), file.url});
+  const auto [program, output] = download(file);
+  if (!output.is_installed) {
+    fail_fetch(file, path, "neither curl nor wget is installed, to fetch the text with");
   }
-  std::error_code ignored;
-  if (code != 0) {
-    fs::remove(partial, ignored);
+  if (output.exit_code != 0 && !output.is_cut) {
+    fail_fetch(
+        file, path,
+        fmt::format("the text could not be fetched (exit code {} of {}){}{}", output.exit_code,
+                    program, output.complaint.empty() ? "" : ": ", output.complaint));
+  }
+  if (!are_intact(output.bytes, file)) {
     fail_fetch(file, path,
-               code == -1 ? "neither curl nor wget is installed, to fetch the text with"
-                          : fmt::format("the text could not be fetched (exit code {} of {}): is "
-                                        "there a network?",
-                                        code, program));
+               fmt::format("what was fetched is not the text that it should be: {}",
+                           std::ssize(output.bytes) == file.byte_count
+                               ? "its checksum is another"
+                               : fmt::format("{} bytes{} instead of {}", output.bytes.size(),
+                                             output.is_cut ? " or more" : "", file.byte_count)));
   }
-  if (!is_intact(partial, file)) {
-    fs::remove(partial, ignored);
-    fail_fetch(file, path, "what was fetched is not the text that it should be (checksum)");
-  }
-  fs::rename(partial, path);
+  data::create_output_directory(path.parent_path());
+  data::write_file(path, output.bytes);
 }
 
 }  // namespace snug::prepare
