@@ -173,6 +173,7 @@ void shapes(benchmark::internal::Benchmark* bench) {
   bench->Args({64, 128, 512})
       ->Args({768, 128, 512})
       ->Args({768, 512, 128});                              // nanoGPT's CPU example
+  bench->Args({4096, 384, 1536})->Args({4096, 1536, 384});  // shakespeare_char
   bench->Args({2048, 768, 3072})->Args({2048, 3072, 768});  // GPT-2
 }
 

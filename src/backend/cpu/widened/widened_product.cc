@@ -24,6 +24,8 @@ namespace snug::cpu {
 // 6) and columns (32, 16, 8 or 2). The larger it is, the fewer times operands are packed; with two
 // packed blocks the largest takes 960 KiB.
 constexpr std::int64_t kMaxTile = 384, kMinTile = 96;
+// Terms that are packed at a time where lines lie beside each other.
+constexpr std::int64_t kPackedTerms = 8;
 
 // One thread's scratch for tiles of `side`.
 struct WidenedArrays {
@@ -50,33 +52,42 @@ struct WidenedTile {
 HWY_BEFORE_NAMESPACE();
 namespace snug::cpu::HWY_NAMESPACE {
 
+// One term of kWidth lines that lie beside each other in memory, of which `count` exist. Where so
+// many do and `may_overrun`, whole vectors are written, past kWidth where that is none: the caller
+// overwrites it with the next term's.
+template <std::int64_t kWidth, class X>
+HWY_INLINE void copy_term(const X* HWY_RESTRICT from, std::int64_t count, bool may_overrun,
+                          float* HWY_RESTRICT to) {
+  const FloatTag d;
+  constexpr std::int64_t kWhole = round_up(kWidth, kLanes);
+  if (HWY_LIKELY(count >= kWhole && (kWhole == kWidth || may_overrun))) {
+    for (std::int64_t i = 0; i < kWidth; i += kLanes) hn::StoreU(load_wide(d, from + i), d, to + i);
+    return;
+  }
+  for (std::int64_t i = 0; i < kWidth; ++i) to[i] = i < count ? to_float(from[i]) : 0.0f;
+}
+
 // Terms [k, k + depth) of `count` lines from `first` on, as panels (depth, kWidth); lines beyond
 // the count are zero.
 template <std::int64_t kWidth, class X>
 HWY_INLINE void pack_lines(const LinesOf<X>& lines, std::int64_t first, std::int64_t count,
                            std::int64_t k, std::int64_t depth, float* HWY_RESTRICT to) {
-  const FloatTag d;
   if (!lines.k_along_stride) {
     pack_panels<kWidth>(Rows<X>{lines.data + first * lines.stride + k, lines.stride, count, depth},
                         1.0f, to);
     return;
   }
-  // Lines beside each other: whole vectors, of which a width that is none overwrites what is too
-  // much with the next term's. So it needs a vector's lines in the source, and one more term or
-  // panel.
-  constexpr std::int64_t kWhole = round_up(kWidth, kLanes);
-  for (std::int64_t panel = 0; panel < count; panel += kWidth) {
-    const std::int64_t present = std::min(kWidth, count - panel);
-    const bool in_vectors = kWhole == kWidth ? present == kWidth : count - panel >= kWhole;
-    for (std::int64_t t = 0; t < depth; ++t, to += kWidth) {
-      const X* from = lines.data + (k + t) * lines.stride + first + panel;
-      if (in_vectors) {
-        for (std::int64_t i = 0; i < kWidth; i += kLanes) {
-          hn::StoreU(load_wide(d, from + i), d, to + i);
-        }
-        continue;
+  // Some terms of all panels at a time: a term's lines lie beside each other, and terms a stride
+  // apart, often in the same places of a cache. Panel by panel, or term by term, they push each
+  // other out of it.
+  for (std::int64_t some = 0; some < depth; some += kPackedTerms) {
+    const std::int64_t end = std::min(depth, some + kPackedTerms);
+    for (std::int64_t line = 0; line < count; line += kWidth) {
+      const X* from = lines.data + (k + some) * lines.stride + first + line;
+      float* panel = to + line * depth;
+      for (std::int64_t t = some; t < end; ++t, from += lines.stride) {
+        copy_term<kWidth>(from, count - line, t + 1 < depth, panel + t * kWidth);
       }
-      for (std::int64_t i = 0; i < kWidth; ++i) to[i] = i < present ? to_float(from[i]) : 0.0f;
     }
   }
 }

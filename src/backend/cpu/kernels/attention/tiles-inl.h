@@ -63,6 +63,8 @@ struct Block {
 template <int kVectors, std::int64_t kRowStep, std::int64_t kDepthStep, Write kWrite>
 HWY_NOINLINE void multiply_block(const Block& block) {
   const FloatTag d;
+  float* HWY_RESTRICT c = block.c;  // by value: no store through it changes the block
+  const std::int64_t c_stride = block.c_stride;
   FloatVec sums[kRows][kVectors];
 #pragma GCC unroll 16
   for (std::int64_t row = 0; row < kRows; ++row)
@@ -71,10 +73,12 @@ HWY_NOINLINE void multiply_block(const Block& block) {
   // C is wanted when the sums are done, by when it is there: its lines are too far apart for the
   // processor to guess.
   if constexpr (kWrite != Write::kReplace) {
+#pragma GCC unroll 16
     for (std::int64_t row = 0; row < kRows; ++row) {
-      const float* c = block.c + row * block.c_stride;
-      hwy::Prefetch(c);
-      if constexpr (kVectors * kLanes * sizeof(float) > 64) hwy::Prefetch(c + kLanes);
+      hwy::Prefetch(c + row * c_stride);
+      if constexpr (kVectors * kLanes * sizeof(float) > 64) {
+        hwy::Prefetch(c + row * c_stride + kLanes);
+      }
     }
   }
 
@@ -99,12 +103,12 @@ HWY_NOINLINE void multiply_block(const Block& block) {
   for (std::int64_t row = 0; row < kRows; ++row) {
 #pragma GCC unroll 2
     for (int n = 0; n < kVectors; ++n) {
-      float* c = block.c + row * block.c_stride + n * kLanes;
+      float* to = c + row * c_stride + n * kLanes;
       FloatVec sum = sums[row][n];
-      if constexpr (kWrite == Write::kAdd) sum = hn::Add(hn::Load(d, c), sum);
+      if constexpr (kWrite == Write::kAdd) sum = hn::Add(hn::Load(d, to), sum);
       if constexpr (kWrite == Write::kRescaleAdd)
-        sum = hn::MulAdd(hn::Load(d, c), hn::Set(d, block.c_scale[row]), sum);
-      hn::Store(sum, d, c);
+        sum = hn::MulAdd(hn::Load(d, to), hn::Set(d, block.c_scale[row]), sum);
+      hn::Store(sum, d, to);
     }
   }
 }
