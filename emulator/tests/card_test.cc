@@ -112,6 +112,21 @@ TEST_F(Card, ALazyStreamReadsPinnedMemoryLateAndPageableMemoryAtOnce) {
   EXPECT_EQ(back[1], 5.0f);
 }
 
+// cudaMemcpy from pageable memory returns when that was read, which can be before the card has it:
+// a stream that does not wait for the null stream may still see what was there.
+TEST_F(Card, ALazyCopyFromPageableMemoryArrivesLate) {
+  emulator::set_stream_mode(emulator::StreamMode::kLazy);
+  for (const bool waits : {false, true}) {
+    TwoStreams s;
+    const float pageable[32] = {5};
+    ASSERT_EQ(cudaMemcpy(s.card, pageable, 128, cudaMemcpyHostToDevice), cudaSuccess);
+    if (waits) cudaStreamSynchronize(nullptr);
+    cudaMemcpyAsync(s.pinned, s.card, 128, cudaMemcpyDeviceToHost, s.younger);
+    ASSERT_EQ(cudaStreamSynchronize(s.younger), cudaSuccess);
+    EXPECT_EQ(s.pinned[0], waits ? 5.0f : 0.0f);
+  }
+}
+
 TEST_F(Card, EventsAreReadyWhenTheirStreamGotThere) {
   emulator::set_stream_mode(emulator::StreamMode::kLazy);
   TwoStreams s;
@@ -218,6 +233,35 @@ TEST_F(Card, LaunchesOfBadShapeAreRefused) {
   EXPECT_EQ(cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
             cudaSuccess);
   EXPECT_EQ(error_of(1, 32, most), cudaSuccess);
+}
+
+float& shared_kibibytes_16() {
+  static const char declared = 0;
+  return *static_cast<float*>(emulator::shared_object(&declared, 16 << 10, 16));
+}
+void use_16_shared_kibibytes(float* out) {
+  float& first = shared_kibibytes_16();
+  if (threadIdx.x == 0) first = 1;
+  __syncthreads();
+  out[threadIdx.x] = first;
+}
+
+// 48 KiB are granted for both kinds of shared memory together, unless more was asked for.
+TEST_F(Card, StaticAndDynamicSharedMemoryShareTheLimit) {
+  float* card = nullptr;
+  ASSERT_EQ(cudaMalloc(&card, 128), cudaSuccess);
+  emulator::launch(use_16_shared_kibibytes, {1, 32, 32 << 10}, nullptr, card);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  emulator::print_faults(false);
+  cudaFuncSetAttribute(use_16_shared_kibibytes, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       40 << 10);
+  emulator::launch(use_16_shared_kibibytes, {1, 32, 40 << 10}, nullptr, card);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  emulator::insert_card(emulator::card_by_name("rtx3060"));  // forgets what was granted
+  ASSERT_EQ(cudaMalloc(&card, 128), cudaSuccess);
+  emulator::launch(use_16_shared_kibibytes, {1, 32, 33 << 10}, nullptr, card);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+  emulator::print_faults(true);
 }
 
 TEST_F(Card, KnowsItsNames) {

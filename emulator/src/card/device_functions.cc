@@ -126,7 +126,11 @@ void enqueue_launch(std::unique_ptr<KernelCall> call, const LaunchShape& wanted,
             ? kStaticSharedLimit
             : std::max(kStaticSharedLimit, static_cast<std::size_t>(limit->second));
     LaunchShape shape = wanted;
-    shape.shared_limit_bytes = std::max(kStaticSharedLimit, shared_limit_bytes(*card.settings));
+    // Static and dynamic together, unless the kernel was granted more.
+    shape.shared_limit_bytes =
+        limit == card.dynamic_shared_limits.end()
+            ? kStaticSharedLimit
+            : std::max(kStaticSharedLimit, shared_limit_bytes(*card.settings));
     if (const cudaError_t error = launch_error(shape, dynamic_limit)) return error;
     ++card.memory.use().launches;
     std::shared_ptr<const KernelCall> shared(std::move(call));

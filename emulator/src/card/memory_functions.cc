@@ -1,5 +1,5 @@
-// cudart: allocations and copies. A copy to or from pageable memory holds its caller up, as on a
-// card; one to or from pinned memory happens when its turn comes.
+// cudart: allocations and copies. A copy to pageable memory holds its caller up, as on a card; one
+// from there until it was read; one to or from pinned memory happens when its turn comes.
 #include <cstring>
 #include <vector>
 
@@ -158,7 +158,11 @@ cudaError_t cudaMemcpy(void* target, const void* source, std::size_t bytes, cuda
     if (bytes == 0) return cudaSuccess;
     if (!well_placed(card, copy, kind)) return cudaErrorInvalidValue;
     ++card.memory.use().copies;
+    const bool to_host = !card.memory.touches_card(target);
     if (card.queues.mode == StreamMode::kEager) return copy_now(card, copy, nullptr);
+    // The call returns when pageable memory has been read; the card may have it later. Streams that
+    // do not wait for the null stream can run before that.
+    if (!to_host && is_pageable(card, source, bytes)) return copy_staged(card, copy, nullptr);
     const cudaError_t error = emulator::enqueue_work(card, nullptr, [copy] { copy.run(); });
     card.queues.finish(cudaStream_t{nullptr});
     return error != cudaSuccess ? error : card.sticky_error;

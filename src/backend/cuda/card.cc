@@ -105,12 +105,10 @@ std::unique_ptr<backend::Executor> make_executor(const OpenCard& card,
                                                  const plan::Plan& plan,
                                                  const RunSettings& settings) {
   require(cudaSetDevice(card.index), fmt::format("choosing card {}", card.index));
-  return std::make_unique<CudaExecutor>(
-      program, plan,
-      // Cards before Ampere have no TF32.
-      ExecutorSettings{.capability = card.capability,
-                       .tf32 = settings.tf32 && card.capability >= 80,
-                       .refuses_late = settings.refuses_late});
+  return std::make_unique<CudaExecutor>(program, plan,
+                                        ExecutorSettings{.capability = card.capability,
+                                                         .tf32 = settings.tf32 && card.has_tf32(),
+                                                         .refuses_late = settings.refuses_late});
 }
 
 void run_op(backend::Executor& executor, const program::Phase& phase, std::size_t op,
@@ -129,9 +127,13 @@ void read_bytes(backend::Executor& executor, TensorId id, std::int64_t offset,
 
 void write_bytes(backend::Executor& executor, TensorId id, std::int64_t offset,
                  std::span<const std::byte> bytes) {
+  // On the executor's stream: cudaMemcpy may return before the card has what it was given, and that
+  // stream waits for no other.
   const auto& on_card = dynamic_cast<CudaExecutor&>(executor);
-  require(cudaMemcpy(on_card.address(id) + offset, bytes.data(), bytes.size(), cudaMemcpyDefault),
+  require(cudaMemcpyAsync(on_card.address(id) + offset, bytes.data(), bytes.size(),
+                          cudaMemcpyDefault, on_card.stream()),
           "writing a tensor");
+  require(cudaStreamSynchronize(on_card.stream()), "writing a tensor");
 }
 
 bool is_lost() { return ends_context(cudaStreamQuery(nullptr)); }

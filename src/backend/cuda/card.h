@@ -26,6 +26,7 @@ struct OpenCard {
   std::int64_t driver = 0, runtime = 0;  // versions, 13000 for 13.0
 
   bool has_bfloat16() const { return capability >= 80; }
+  bool has_tf32() const { return capability >= 80; }
 };
 
 // What cuBLASLt loads of its kernels when products first run, after memory was looked at. An
