@@ -42,12 +42,15 @@ void print_shapes(const device::Selftest& result, bool reduced) {
 }
 
 void print_rows(const device::Selftest& result) {
-  fmt::print("{:<20} {:<9} {:>8} {:>10} {:>10}\n", "op", "precision", "tensors", "worst", "bound");
+  fmt::print("{:<20} {:<9} {:>8} {:>10} {:>8} {:>10} {:>8}\n", "op", "precision", "tensors",
+             "worst", "bound", "one-sided", "bound");
   for (const device::SelftestRow& row : result.rows) {
-    fmt::print("{:<20} {:<9} {:>8} {:>10.2e} {:>10.1e}  {}\n", row.op, name_of(row.precision),
-               row.compared, row.worst, row.bound, verdict(row.passed()));
+    fmt::print("{:<20} {:<9} {:>8} {:>10.2e} {:>8.1e} {:>10.2e} {:>8.1e}  {}\n", row.op,
+               row.precision.name(), row.compared, row.apart.found, row.apart.bound,
+               row.drift.found, row.drift.bound, verdict(row.passed()));
     if (!row.failure.empty()) print_detail(row.failure);
-    if (row.worst > row.bound) print_detail(row.worst_at);
+    if (!row.apart.is_within()) print_detail(row.apart.at);
+    if (!row.drift.is_within()) print_detail("not rounded to the nearest? " + row.drift.at);
   }
   fmt::print("\n");
 }
@@ -55,7 +58,7 @@ void print_rows(const device::Selftest& result) {
 void print_trainings(const device::Selftest& result) {
   for (const device::SelftestTraining& training : result.trainings) {
     fmt::print("training in {:<8}  heads of {:<3}  loss {:.6f} on the card, {:.6f} here  {}\n",
-               name_of(training.precision), training.head_width, training.card_loss,
+               training.precision.name(), training.head_width, training.card_loss,
                training.cpu_loss, verdict(training.passed()));
     if (!training.failure.empty()) print_detail(training.failure);
   }
@@ -91,8 +94,9 @@ std::string selftest_help() {
   return "snug selftest [--device=cuda:N | --device=emulated --card=NAME [--full]]\n\n"
          "The first thing to run on a card: runs every op of training, evaluation and\n"
          "sampling on it and on the processor from the same numbers, at the shapes of real\n"
-         "runs, and prints the largest differences beside the bounds that follow from the\n"
-         "precision; then trains small models on both. An op that fails is named, and the\n"
+         "runs, and prints the largest differences, and those that all go to one side (what\n"
+         "cuts off instead of rounding), beside the bounds that follow from the precision;\n"
+         "then trains small models on both. An op that fails is named, and the\n"
          "rest goes on. Exit code 0: all within their bounds, 5: not.\n\n"
          "  --full          the real shapes on an emulated card too: takes minutes\n";
 }

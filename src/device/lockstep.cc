@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "backend/phase_walk.h"
@@ -55,19 +56,20 @@ Part part_of(const ops::Op& op, std::string_view operand, const Tensor& tensor, 
 }
 
 // The row keeps what comes nearest to its bound; where that is 0, any difference is beyond it.
-void note(SelftestRow& row, double apart, double bound, std::string at) {
+void note(SelftestMeasure& kept, double found, double bound, const std::string& at) {
   const auto share = [](double of, double limit) { return of == 0 ? 0 : of / limit; };
-  if (row.compared++ > 0 && share(apart, bound) <= share(row.worst, row.bound)) return;
-  row.worst = apart;
-  row.bound = bound;
-  row.worst_at = std::move(at);
+  if (!kept.at.empty() && share(found, bound) <= share(kept.found, kept.bound)) return;
+  kept = {found, bound, at};
 }
+
+// A mean that is this many of its standard errors away from zero is no chance.
+constexpr double kStandardErrors = 6;
 
 }  // namespace
 
 Lockstep::Lockstep(const plan::RunPlan& card_run, backend::Executor& card,
                    const plan::RunPlan& cpu_run, cpu::CpuExecutor& processor, std::string where,
-                   DType precision, std::vector<SelftestRow>& rows)
+                   SelftestPrecision precision, std::vector<SelftestRow>& rows)
     : card_run_(card_run),
       cpu_run_(cpu_run),
       card_(card),
@@ -197,15 +199,20 @@ void Lockstep::compare(const Pair& pair, TensorId on_card, TensorId here, std::s
   card_bytes_.resize(cpu_bytes.size());
   cuda::read_bytes(card_, on_card, offset, card_bytes_);
   const double apart = difference(card_bytes_, cpu_bytes, tensor.dtype, part.width);
-  const double bound = bound_of(pair.op(), operand,
-                                program::shapes_of(program, pair.card, pair.card_op), tensor.dtype);
-  if (apart <= bound) {
+  const Bound bound =
+      bound_of(pair.op(), operand, program::shapes_of(program, pair.card, pair.card_op),
+               tensor.dtype, precision_.tf32);
+  const Drift drift = drift_of(card_bytes_, cpu_bytes, tensor.dtype, part.width);
+  const std::string at = fmt::format("{}: {}, {}", pair.op().label, tensor.name, where_);
+  SelftestRow& row = row_of(pair.op());
+  ++row.compared;
+  note(row.apart, apart, bound.apart, at);
+  note(row.drift, std::abs(drift.mean), bound.drift + kStandardErrors * drift.error, at);
+  if (apart <= bound.apart) {
     std::ranges::copy(card_bytes_, cpu_bytes.begin());
   } else {
     cuda::write_bytes(card_, on_card, offset, cpu_bytes);
   }
-  note(row_of(pair.op()), apart, bound,
-       fmt::format("{}: {}, {}", pair.op().label, tensor.name, where_));
 }
 
 SelftestRow& Lockstep::row_of(const ops::Op& op) {

@@ -19,7 +19,7 @@ class Lockstep {
   // `where` describes the shapes; results go to `rows`. Everything must outlive this. The card's
   // executor is one that refuses late.
   Lockstep(const plan::RunPlan& card_run, backend::Executor& card, const plan::RunPlan& cpu_run,
-           cpu::CpuExecutor& processor, std::string where, DType precision,
+           cpu::CpuExecutor& processor, std::string where, SelftestPrecision precision,
            std::vector<SelftestRow>& rows);
 
   // Runs the phase on both. What an op throws becomes its row's failure, and the card goes on with
@@ -52,7 +52,7 @@ class Lockstep {
   backend::Executor& card_;
   cpu::CpuExecutor& processor_;
   const std::string where_;
-  const DType precision_;
+  const SelftestPrecision precision_;
   std::vector<SelftestRow>& rows_;
   const ops::Op* failed_ = nullptr;  // the last op, if it failed on the card
   std::vector<std::byte> card_bytes_;

@@ -91,6 +91,11 @@ Arithmetic of(const Op&, const ops::Shapes&) {
   return {};
 }
 
+// What cuBLASLt computes.
+bool is_product(const ops::Op& op) {
+  return op.is<ops::Linear>() || op.is<ops::LinearDx>() || op.is<ops::LinearDw>();
+}
+
 // Ops that only move or round.
 bool is_exact(const ops::Op& op) {
   return op.is<ops::Zero>() || op.is<ops::ResetEmbedRows>() || op.is<ops::Cast>() ||
@@ -137,22 +142,32 @@ double difference_as(std::span<const std::byte> a, std::span<const std::byte> b,
 
 }  // namespace
 
-double bound_of(const ops::Op& op, std::string_view operand, const ops::Shapes& shapes,
-                DType result) {
-  if (is_exact(op) || result == DType::kI32) return 0;
+Bound bound_of(const ops::Op& op, std::string_view operand, const ops::Shapes& shapes, DType result,
+               bool tf32) {
+  if (is_exact(op) || result == DType::kI32) return {0, 0};
   constexpr double kSpread = 8;         // of a sum's error, in square roots of its terms
   constexpr double kFunctionUnits = 8;  // of float32
   constexpr double kTermsAtOnce = 8;    // of a tensor core's
+  constexpr double kTf32Cut = 0x1p-10;  // of an operand, cut off
+  constexpr double kTf32Spread = 4;     // of a sum's error, where its terms cancel
+  // What ties and double roundings leave of a rounding to one side; cutting off leaves 0.7 of it.
+  constexpr double kOneSided = 0.125;
   Arithmetic done =
       std::visit([&](const auto& definition) { return of(definition, shapes); }, op.definition);
   if (operand == "mean") done.terms *= done.terms;
   const auto precision = ops::precision_of(op, shapes);
   const bool narrow = precision && *precision != DType::kF32;
   const double unit = op.is<ops::GradientNorm>() ? rounding_of(DType::kF64) : 0x1p-24;
-  return 2 * rounding_of(result) + unit * (2 + kSpread * std::sqrt(done.terms)) +
-         unit * kFunctionUnits * done.functions +
-         (narrow ? 2 * done.narrowed * rounding_of(*precision) : 0) +
-         (narrow && done.on_tensor_cores ? 2 * unit * done.terms / kTermsAtOnce : 0);
+  const bool cuts = tf32 && is_product(op);
+  const bool on_tensor_cores = done.on_tensor_cores && (narrow || cuts);
+  const double in_float = unit * (2 + kSpread * std::sqrt(done.terms)) +
+                          unit * kFunctionUnits * done.functions +
+                          (on_tensor_cores ? 2 * unit * done.terms / kTermsAtOnce : 0);
+  const double narrowed = narrow ? done.narrowed * rounding_of(*precision) : 0;
+  return {.apart = 2 * rounding_of(result) + 2 * narrowed + in_float +
+                   (cuts ? 2 * kTf32Cut * kTf32Spread : 0),
+          .drift = in_float + (cuts ? 2 * kTf32Cut : 0) +
+                   kOneSided * std::max(rounding_of(result), narrowed)};
 }
 
 double difference(std::span<const std::byte> a, std::span<const std::byte> b, DType dtype,

@@ -34,17 +34,18 @@ struct Sides {
   const config::Config& config;
 };
 
-std::unique_ptr<backend::Executor> on_card(const Sides& sides, const plan::RunPlan& run) {
+std::unique_ptr<backend::Executor> on_card(const Sides& sides, const plan::RunPlan& run,
+                                           SelftestPrecision precision) {
   return cuda::make_executor(sides.card.open_card(), run.program, run.plan,
-                             {.tf32 = false, .refuses_late = true});
+                             {.tf32 = precision.tf32, .refuses_late = true});
 }
 
-void compare_training_ops(const Sides& sides, const SelftestCase& model, DType precision,
-                          std::vector<SelftestRow>& rows) {
-  const config::Config config = config_of(model, sides.config, precision);
+void compare_training_ops(const Sides& sides, const SelftestCase& model,
+                          SelftestPrecision precision, std::vector<SelftestRow>& rows) {
+  const config::Config config = config_of(model, sides.config, precision.dtype);
   const auto card_run = plan::plan_training(config, model.vocabulary, sides.card.target());
   const auto cpu_run = plan::plan_training(config, model.vocabulary, sides.processor);
-  const auto card = on_card(sides, *card_run);
+  const auto card = on_card(sides, *card_run, precision);
   cpu::CpuExecutor processor(cpu_run->program, cpu_run->plan);
   Lockstep both(*card_run, *card, *cpu_run, processor, model.describe(), precision, rows);
   both.load();
@@ -62,15 +63,15 @@ void compare_training_ops(const Sides& sides, const SelftestCase& model, DType p
 }
 
 // A prefill and two positions after it.
-void compare_sampling_ops(const Sides& sides, const SelftestCase& model, DType precision,
-                          std::vector<SelftestRow>& rows) {
-  const config::Config config = config_of(model, sides.config, precision);
+void compare_sampling_ops(const Sides& sides, const SelftestCase& model,
+                          SelftestPrecision precision, std::vector<SelftestRow>& rows) {
+  const config::Config config = config_of(model, sides.config, precision.dtype);
   const auto trained = plan::plan_training(config, model.vocabulary, sides.processor);
   const auto card_run =
-      plan::plan_sampling(trained->model, model.window, precision, sides.card.target());
+      plan::plan_sampling(trained->model, model.window, precision.dtype, sides.card.target());
   const auto cpu_run =
-      plan::plan_sampling(trained->model, model.window, precision, sides.processor);
-  const auto card = on_card(sides, *card_run);
+      plan::plan_sampling(trained->model, model.window, precision.dtype, sides.processor);
+  const auto card = on_card(sides, *card_run, precision);
   cpu::CpuExecutor processor(cpu_run->program, cpu_run->plan);
   Lockstep both(*card_run, *card, *cpu_run, processor, model.describe(), precision, rows);
   both.load();
@@ -120,23 +121,25 @@ double train(const program::Program& program, backend::Executor& executor,
 // A sum in another order now and then rounds to the next number of the precision: a logit of order
 // 1 then moves a loss by a unit, the mean over a batch by less. In float32 some hundreds of
 // roundings of logits and weights come together.
-double training_bound(DType precision) {
-  return precision == DType::kF32 ? 2e-5 : precision == DType::kF16 ? 0x1p-11 : 0x1p-8;
+double training_bound(SelftestPrecision precision) {
+  if (precision.tf32) return 0x1p-10;
+  return precision.dtype == DType::kF32 ? 2e-5 : precision.dtype == DType::kF16 ? 0x1p-11 : 0x1p-8;
 }
 
-SelftestTraining compare_training(const Sides& sides, const SelftestCase& model, DType precision) {
+SelftestTraining compare_training(const Sides& sides, const SelftestCase& model,
+                                  SelftestPrecision precision) {
   SelftestTraining training{.precision = precision,
                             .head_width = model.head_width,
                             .updates = kUpdates,
                             .bound = training_bound(precision),
                             .failure = {}};
-  const config::Config config = config_of(model, sides.config, precision);
+  const config::Config config = config_of(model, sides.config, precision.dtype);
   const auto card_run = plan::plan_training(config, model.vocabulary, sides.card.target());
   const auto cpu_run = plan::plan_training(config, model.vocabulary, sides.processor);
   cpu::CpuExecutor processor(cpu_run->program, cpu_run->plan);
   training.cpu_loss = train(cpu_run->program, processor, model);
   try {
-    const auto card = on_card(sides, *card_run);
+    const auto card = on_card(sides, *card_run, precision);
     training.card_loss = train(card_run->program, *card, model);
   } catch (const Error& error) {
     training.failure = error.what();
@@ -152,7 +155,7 @@ class Pieces {
       : result_(result), progress_(progress) {}
 
   template <class Work>
-  void run(const std::string& name, DType precision, const Work& work) {
+  void run(const std::string& name, SelftestPrecision precision, const Work& work) {
     if (!result_.lost.empty()) return result_.not_run.push_back(name);
     progress_(name);
     try {
@@ -175,11 +178,11 @@ class Pieces {
   const std::function<void(std::string_view)>& progress_;
 };
 
-void run_precision(const Sides& sides, DType precision, std::span<const SelftestCase> cases,
-                   Pieces& pieces, Selftest& result) {
+void run_precision(const Sides& sides, SelftestPrecision precision,
+                   std::span<const SelftestCase> cases, Pieces& pieces, Selftest& result) {
   for (const auto& some : {cases, std::span<const SelftestCase>(kSmallCases)}) {
     for (const SelftestCase& model : some) {
-      const std::string name = fmt::format("{}: {}", name_of(precision), model.describe());
+      const std::string name = fmt::format("{}: {}", precision.name(), model.describe());
       pieces.run(name, precision,
                  [&] { compare_training_ops(sides, model, precision, result.rows); });
       pieces.run(name + ", sampling", precision,
@@ -187,10 +190,26 @@ void run_precision(const Sides& sides, DType precision, std::span<const Selftest
     }
   }
   for (const SelftestCase& model : kSmallCases) {
-    pieces.run(fmt::format("{}: training, heads of {}", name_of(precision), model.head_width),
+    pieces.run(fmt::format("{}: training, heads of {}", precision.name(), model.head_width),
                precision,
                [&] { result.trainings.push_back(compare_training(sides, model, precision)); });
   }
+}
+
+// Only products differ from float32: their rows are told, at the first shapes of each kind.
+void run_tf32(const Sides& sides, std::span<const SelftestCase> cases, Pieces& pieces,
+              Selftest& result) {
+  constexpr SelftestPrecision kTf32{DType::kF32, true};
+  std::vector<SelftestRow> rows;
+  for (const SelftestCase& model : {cases.front(), kSmallCases[0]}) {
+    pieces.run(fmt::format("tf32: {}", model.describe()), kTf32,
+               [&] { compare_training_ops(sides, model, kTf32, rows); });
+  }
+  std::ranges::copy_if(rows, std::back_inserter(result.rows), [](const SelftestRow& row) {
+    return row.op.starts_with("linear") || !row.passed();
+  });
+  pieces.run(fmt::format("tf32: training, heads of {}", kSmallCases[0].head_width), kTf32,
+             [&] { result.trainings.push_back(compare_training(sides, kSmallCases[0], kTf32)); });
 }
 
 }  // namespace
@@ -215,11 +234,12 @@ Selftest run_selftest(const CudaDevice& card, const config::Config& config, Self
   for (const SelftestCase& model : cases) result.shapes.push_back(model.describe());
   for (const SelftestCase& model : kSmallCases) result.shapes.push_back(model.describe());
   const std::int64_t free_before = cuda::free_bytes_now(card.open_card());
-  for (const DType precision : {DType::kF32, DType::kBF16, DType::kF16}) {
-    if (card.target().compute_dtype(precision) != precision) continue;
-    if (processor.compute_dtype(precision) != precision) continue;
-    run_precision(sides, precision, cases, pieces, result);
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
+    if (card.target().compute_dtype(dtype) != dtype) continue;
+    if (processor.compute_dtype(dtype) != dtype) continue;
+    run_precision(sides, {dtype}, cases, pieces, result);
   }
+  if (card.open_card().has_tf32()) run_tf32(sides, cases, pieces, result);
   // All arenas are given back: what is missing now was loaded meanwhile. A lost card cannot be
   // asked.
   if (result.lost.empty()) {

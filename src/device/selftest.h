@@ -14,22 +14,38 @@
 
 namespace snug::device {
 
+// What a program computes in, and whether the card's float32 products may round their operands.
+struct SelftestPrecision {
+  DType dtype;
+  bool tf32 = false;
+
+  auto operator<=>(const SelftestPrecision&) const = default;
+  std::string_view name() const { return tf32 ? "tf32" : name_of(dtype); }
+};
+
+// Of the tensor that comes nearest to its bound, or goes farthest beyond.
+struct SelftestMeasure {
+  double found = 0, bound = 0;
+  std::string at = {};  // the op's label, the tensor's name, the shapes
+
+  bool is_within() const { return found <= bound; }
+};
+
 // All ops of one kind in one precision.
 struct SelftestRow {
   std::string_view op;
-  DType precision;
+  SelftestPrecision precision;
   std::int64_t compared = 0;  // tensors
-  // Of the tensor that comes nearest to its bound, or goes farthest beyond: its largest difference,
-  // as a share of the largest number near it (see op_bounds.h), the bound, and where it is.
-  double worst = 0, bound = 0;
-  std::string worst_at = {};  // the op's label, the tensor's name, the shapes
-  std::string failure = {};   // what an op threw, and which; "": none
+  // The largest difference, as a share of the largest number near it, and the mean of differences
+  // to one side, as a share of all numbers (see op_bounds.h).
+  SelftestMeasure apart = {}, drift = {};
+  std::string failure = {};  // what an op threw, and which; "": none
 
-  bool passed() const { return failure.empty() && worst <= bound; }
+  bool passed() const { return failure.empty() && apart.is_within() && drift.is_within(); }
 };
 
 struct SelftestTraining {
-  DType precision;
+  SelftestPrecision precision;
   std::int64_t head_width = 0;
   int updates = 0;
   double card_loss = 0, cpu_loss = 0;  // of the last one

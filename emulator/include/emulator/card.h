@@ -54,6 +54,9 @@ void fail_pinned_after(unsigned successes);
 void fail_matmul_after(unsigned successes, cublasStatus_t status = CUBLAS_STATUS_EXECUTION_FAILED);
 // A product comes out a hundredth too large.
 void spoil_matmul_after(unsigned successes);
+// From now on products cut their 16-bit results off instead of rounding them, until another card is
+// inserted: no number is off by more than a unit, but all to one side.
+void truncate_matmuls();
 void lose_card_after(std::uint64_t operations, cudaError_t error = cudaErrorUnknown);
 // Other programs take or give back memory.
 void set_held_bytes(std::size_t bytes);

@@ -92,6 +92,7 @@ void insert_card(std::optional<CardSettings> settings) {
   card.pinned_to_failure.reset();
   card.matmuls_to_failure.reset();
   card.matmuls_to_wrong.reset();
+  card.matmuls_truncate = false;
   card.known_products = KnownProducts::kAll;
   card.operations_to_loss.reset();
 }
@@ -134,6 +135,10 @@ void fail_matmul_after(unsigned successes, cublasStatus_t status) {
 
 void spoil_matmul_after(unsigned successes) {
   change_card([&](CardState& card) { card.matmuls_to_wrong = successes; });
+}
+
+void truncate_matmuls() {
+  change_card([](CardState& card) { card.matmuls_truncate = true; });
 }
 
 void set_known_products(KnownProducts known) {

@@ -23,6 +23,7 @@ struct CardState {
   std::map<const void*, int> dynamic_shared_limits;  // raised by cudaFuncSetAttribute
   std::optional<unsigned> mallocs_to_failure, pinned_to_failure, matmuls_to_failure,
       matmuls_to_wrong;
+  bool matmuls_truncate = false;
   cublasStatus_t matmul_failure = CUBLAS_STATUS_EXECUTION_FAILED;
   KnownProducts known_products = KnownProducts::kAll;
   std::optional<std::uint64_t> operations_to_loss;

@@ -260,8 +260,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   own.alignment_a = own.alignment_b = own.alignment_c = own.alignment_d = 16;
   const auto algorithm = algo ? emulator::unpacked(*algo) : emulator::choose(problem, own);
   if (!algorithm) return CUBLAS_STATUS_INVALID_VALUE;
-  const emulator::Operands operands{
-      a, b, c, d, *static_cast<const float*>(alpha), *static_cast<const float*>(beta)};
+  const emulator::Operands operands{.a = a,
+                                    .b = b,
+                                    .c = c,
+                                    .d = d,
+                                    .alpha = *static_cast<const float*>(alpha),
+                                    .beta = *static_cast<const float*>(beta)};
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
   const cudaError_t error = emulator::with_card([&](CardState& card) {
     const bool has_workspace =
@@ -279,6 +283,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     ++card.memory.use().matmuls;
     emulator::Operands given = operands;
     if (CardState::is_due(card.matmuls_to_wrong)) given.alpha *= 1.01f;
+    given.truncates = card.matmuls_truncate;
     return emulator::enqueue_work(card, stream, [problem, algorithm, given, workspace] {
       run(problem, *algorithm, given);
       // Whatever lay in the workspace is gone.

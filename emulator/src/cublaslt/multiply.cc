@@ -26,6 +26,12 @@ void write(void* base, std::int64_t i, cudaDataType_t type, float value) {
   }
 }
 
+// The last place less where `value` was rounded away from zero.
+void cut_off(void* base, std::int64_t i, cudaDataType_t type, float value) {
+  if (type == CUDA_R_32F) return;
+  if (std::abs(read(base, i, type)) > std::abs(value)) --static_cast<std::uint16_t*>(base)[i];
+}
+
 float tf32(float value) {
   if (!std::isfinite(value)) return value;
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -170,8 +176,10 @@ void multiply_batch(const Matmul& p, const Algorithm& algorithm, const Operands&
     }
     epilogue.apply(column.data(), n);
     for (std::int64_t m = 0; m < p.m(); ++m) {
-      write(operands.d, batch * p.d.batch_stride + n * p.d.leading + m, p.d.type,
-            column[static_cast<std::size_t>(m)]);
+      const std::int64_t at = batch * p.d.batch_stride + n * p.d.leading + m;
+      const float value = column[static_cast<std::size_t>(m)];
+      write(operands.d, at, p.d.type, value);
+      if (operands.truncates) cut_off(operands.d, at, p.d.type, value);
     }
   }
   epilogue.finish(a, b);

@@ -74,6 +74,7 @@ struct Operands {
   const void *a, *b, *c;
   void* d;
   float alpha, beta;
+  bool truncates = false;  // 16-bit results are cut off, which is wrong
 };
 
 // One batch after the other, on the calling thread.
