@@ -1,10 +1,11 @@
 // How well the fit predicts time on this machine, and how long its search takes.
-// usage: fit_bench [rounds]
+// usage: fit_bench [rounds] [part of a shape's name]
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "backend/cuda/cuda_target.h"
@@ -111,6 +112,9 @@ void time_search() {
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 3;
+  const std::string_view wanted = argc > 2 ? argv[2] : "";
   time_search();
-  for (const BenchShape& shape : kShapes) compare(shape, rounds);
+  for (const BenchShape& shape : kShapes) {
+    if (std::string_view(shape.name).find(wanted) != std::string_view::npos) compare(shape, rounds);
+  }
 }

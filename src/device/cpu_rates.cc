@@ -15,8 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A one-block model that is measured. The products' rates settle at these sizes; bench/fit_bench
-// holds the result against real runs.
+// A model of one block, or of some where blocks are tiny, that is measured. The products' rates
+// settle at these sizes; bench/fit_bench holds the result against real runs.
 struct Limits {
   std::int64_t width = 768, context = 512, vocabulary = 2048, rows = 512;
 
@@ -45,8 +45,10 @@ struct Sample {
 };
 using Samples = std::array<Sample, 2 * ops::kOpKindCount>;
 
-// Others that use the machine only ever add time: the quietest run of a kind of op is the nearest
-// to what it takes. How far the middle run is from it tells how busy the machine is.
+// Others that use the machine only ever add time: of three runs the quietest of a kind of op is the
+// nearest to what it takes. Of many it is a lucky one, with all threads awake and all in a cache:
+// then the lower quartile. How far the middle run is from the quietest tells how busy the machine
+// is.
 struct Measured {
   Samples samples;
   double noise = 1;
@@ -58,17 +60,17 @@ double whole_seconds(const Samples& samples) {
   return seconds;
 }
 
-Measured quietest(const std::vector<Samples>& runs) {
+Measured quiet_runs(const std::vector<Samples>& runs) {
   Measured result{runs.front(), 1};
-  std::vector<double> whole;
-  for (const Samples& run : runs) {
-    whole.push_back(whole_seconds(run));
-    for (std::size_t i = 0; i < run.size(); ++i) {
-      double& seconds = result.samples[i].seconds;
-      seconds = std::min(seconds, run[i].seconds);
-    }
+  std::vector<double> of_kind(runs.size()), whole(runs.size());
+  for (std::size_t i = 0; i < result.samples.size(); ++i) {
+    std::ranges::transform(runs, of_kind.begin(),
+                           [i](const Samples& run) { return run[i].seconds; });
+    std::ranges::sort(of_kind);
+    result.samples[i].seconds = of_kind[runs.size() / 4];
   }
-  std::sort(whole.begin(), whole.end());
+  std::ranges::transform(runs, whole.begin(), whole_seconds);
+  std::ranges::sort(whole);
   if (whole.front() > 0) result.noise = whole[whole.size() / 2] / whole.front();
   return result;
 }
@@ -78,13 +80,17 @@ Sample& sample_of(Samples& samples, const program::Phase& phase, const ops::Op& 
   return samples[fit::Rates::index(op.kind(), in_loop)];
 }
 
-std::unique_ptr<plan::RunPlan> one_block_run(const config::Config& config, std::int64_t vocab_size,
-                                             const Limits& limits, const cpu::CpuTarget& target) {
+std::unique_ptr<plan::RunPlan> small_run(const config::Config& config, std::int64_t vocab_size,
+                                         const Limits& limits, const cpu::CpuTarget& target) {
   config::Config small = config;
   const std::int64_t head_width = std::min(config.n_embd / config.n_head, limits.width);
-  small.n_layer = 1;
   small.n_head = std::clamp<std::int64_t>(limits.width / head_width, 1, config.n_head);
   small.n_embd = small.n_head * head_width;
+  // In one block of a tiny model weights and gradients stay in a core's own cache, as they do not
+  // where other blocks' come in between.
+  constexpr std::int64_t kWeightsOfBlocks = 1 << 20;
+  const std::int64_t of_block = 12 * small.n_embd * small.n_embd;
+  small.n_layer = std::clamp<std::int64_t>(kWeightsOfBlocks / of_block, 1, config.n_layer);
   small.block_size = small.eval_block_size = std::min(config.block_size, limits.context);
   small.batch_size = std::clamp<std::int64_t>(limits.rows / small.block_size, 1, config.batch_size);
   small.eval_batch_size = small.gradient_accumulation_steps = 1;
@@ -139,7 +145,7 @@ Measured measure(const plan::RunPlan& run, double dropout) {
   while (runs.size() < kMinRepeats || (runs.size() < kMaxRepeats && taken() < kSecondsPerProgram)) {
     run_timed(run, executor, context, runs.emplace_back());
   }
-  Measured result = quietest(runs);
+  Measured result = quiet_runs(runs);
   add_work(run, result.samples);
   return result;
 }
@@ -178,14 +184,14 @@ fit::OpRate fit_rate(const Sample& large, const Sample& small, DType precision) 
 fit::Rates measure_precision(const config::Config& config, std::int64_t vocab_size,
                              const cpu::CpuTarget& target, std::int64_t available_bytes) {
   Limits limits(config);
-  auto large = one_block_run(config, vocab_size, limits, target);
+  auto large = small_run(config, vocab_size, limits, target);
   while (large->plan.arena_bytes > available_bytes / 4 && limits.can_shrink()) {
     limits.shrink();
-    large = one_block_run(config, vocab_size, limits, target);
+    large = small_run(config, vocab_size, limits, target);
   }
   const Measured of_large = measure(*large, config.dropout);
   limits.rows = 1;
-  const auto small = one_block_run(config, vocab_size, limits, target);
+  const auto small = small_run(config, vocab_size, limits, target);
   const bool two_points = small->program.phase(program::PhaseKind::kMicroStep).batch_size <
                           large->program.phase(program::PhaseKind::kMicroStep).batch_size;
   const Measured of_small = two_points ? measure(*small, config.dropout) : of_large;
