@@ -21,6 +21,13 @@ double share(const profile::OpTimes& row, const profile::StepProfile& profile) {
   return row.limit_seconds(profile.flop_rate, profile.byte_rate) / row.median_seconds;
 }
 
+// Of what the iteration's arithmetic would take at the products' rate.
+double share_of_products(const profile::StepProfile& profile) {
+  double flops = 0;
+  for (const profile::OpTimes& row : profile.ops) flops += row.flops;
+  return flops / profile.flop_rate / profile.median_seconds;
+}
+
 void print_json(const config::Config& config, const profile::StepProfile& profile) {
   nlohmann::ordered_json json = {{"dtype", config.dtype},
                                  {"iterations", profile.iterations},
@@ -29,6 +36,7 @@ void print_json(const config::Config& config, const profile::StepProfile& profil
                                  {"predicted_ms", profile.predicted_seconds * 1e3},
                                  {"product_gflops", profile.flop_rate * 1e-9},
                                  {"memory_gbs", profile.byte_rate * 1e-9},
+                                 {"share_of_product_limit", share_of_products(profile)},
                                  {"ops", nlohmann::ordered_json::array()}};
   for (const profile::OpTimes& row : profile.ops) {
     json["ops"].push_back({{"phase", row.phase},
@@ -58,6 +66,9 @@ void print_table(const config::Config& config, const profile::StepProfile& profi
   fmt::print("{:<30} {:>6} {:>9.3f} {:>9.3f}   {:.0f} tok/s, {} iterations in {}\n", "iteration",
              "", profile.median_seconds * 1e3, profile.quiet_seconds * 1e3,
              tokens / profile.median_seconds, profile.iterations, config.dtype);
+  fmt::print(
+      "{:<30} {:>6} {:>8.0f}%   of the product limit: {:.0f} GFLOP/s, measured in this run\n", "",
+      "", 100 * share_of_products(profile), profile.flop_rate * 1e-9);
   fmt::print(
       "\nlimit: share of what products alone ({:.0f} GFLOP/s) or memory ({:.1f} GB/s) would allow, "
       "both measured now;\nabove 100% the bytes came from a cache. quiet: the 10th percentile.\n"
