@@ -22,6 +22,30 @@ void run_gradient_norm() {
   finish_norm(partial.f64(), 1, norm.f64(), nullptr);
 }
 
+void run_adamw() {
+  constexpr std::int64_t kCount = 1500;
+  const CardArray weights(DType::kF32, random_floats(kCount, DType::kF32, 1)),
+      gradients(DType::kF32, random_floats(kCount, DType::kF32, 2)), m(DType::kF32, Floats(kCount)),
+      v(DType::kF32, Floats(kCount)), squares(DType::kF64, kReductionBlocks), norm(DType::kF64, 1);
+  FloatArrays arrays;
+  arrays.data[0] = gradients.f32();
+  arrays.count[0] = kCount;
+  arrays.size = 1;
+  add_squares(arrays, squares.f64(), true, nullptr);
+  finish_norm(squares.f64(), 1, norm.f64(), nullptr);
+  AdamW op = {};
+  op.moments = DType::kF32;
+  op.copy_dtype = DType::kBF16;
+  op.count = kCount;
+  op.weights = weights.f32();
+  op.gradients = gradients.f32();
+  op.m = m.data();
+  op.v = v.data();
+  op.norm = norm.f64();
+  op.gradient_scale = op.gradient_clip = op.correction1 = op.correction2 = 1;
+  adamw(op, nullptr);
+}
+
 // More rows than blocks, so that a block goes from row to row; three warps.
 void run_norm_backward() {
   constexpr DType kType = DType::kBF16;
@@ -102,6 +126,7 @@ std::vector<Workout> workouts() {
       {"cross-entropy, seven packs", [] { run_cross_entropy(DType::kBF16, 9000); }},
       {"cross-entropy, read twice", [] { run_cross_entropy(DType::kF32, 129); }},
       {"gradient norm", run_gradient_norm},
+      {"AdamW", run_adamw},
       {"norm backward", run_norm_backward},
       {"bias backward", run_bias_backward},
       {"embedding backward", run_embed_backward},

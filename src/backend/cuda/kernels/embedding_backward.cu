@@ -126,7 +126,22 @@ __global__ void __launch_bounds__(kSortThreads)
   }
 }
 
-// One block per entry of the sorted list; the first of a run of equal keys adds up the run.
+// The end of the run of equal keys that begins at `first`, by steps that double and then halve: the
+// space of a text of characters makes a run of thousands.
+__device__ __forceinline__ int end_of_run(int first, int count, const std::int32_t* keys,
+                                          const std::int32_t* order) {
+  const std::int32_t key = keys[order[first]];
+  const auto is_in_run = [&](int i) { return i < count && keys[order[i]] == key; };
+  int last = first, step = 1;
+  for (; is_in_run(last + step); step *= 2) last += step;
+  for (step /= 2; step > 0; step /= 2) {
+    if (is_in_run(last + step)) last += step;
+  }
+  return last + 1;
+}
+
+// One block per entry of the sorted list; the first of a run of equal keys adds up the run. Where
+// it ends is known before, so that the loads of several entries are under way at once.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     row_kernel(int count, std::int64_t C, const std::int32_t* keys, const std::int32_t* order,
@@ -134,11 +149,11 @@ __global__ void __launch_bounds__(kThreads)
   const int first = static_cast<int>(blockIdx.x);
   const std::int32_t key = keys[order[first]];
   if (first > 0 && keys[order[first - 1]] == key) return;
+  const int end = end_of_run(first, count, keys, order);
   for (std::int64_t c = threadIdx.x; c < C; c += kThreads) {
     float sum = rows[key * C + c];
-    for (int i = first; i < count && keys[order[i]] == key; ++i) {
-      sum += to_float(dx[order[i] * C + c]);
-    }
+#pragma unroll 8
+    for (int i = first; i < end; ++i) sum += to_float(dx[order[i] * C + c]);
     rows[key * C + c] = sum;
   }
 }

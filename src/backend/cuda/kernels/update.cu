@@ -138,15 +138,24 @@ struct AdamWArguments {
   unsigned parameter, iteration;
 };
 
-// Four elements per thread.
+// What gradients are multiplied by, clipped as torch.nn.utils.clip_grad_norm_ does it. NaN where
+// the norm, which is the overflow flag, is infinite or NaN.
+__device__ __forceinline__ float scale_of(double norm, const Scalars& s) {
+  if (!(norm < static_cast<double>(INFINITY))) return NAN;
+  const double clip = s.gradient_clip > 0 ? fmin(1.0, s.gradient_clip / (norm + 1e-6)) : 1.0;
+  return static_cast<float>(s.gradient_scale * clip);
+}
+
+// Four elements per thread. One thread of a block makes the scale: a division of doubles keeps a
+// GeForce card, with two units for them per multiprocessor, as busy as the block's memory does.
 template <class Moment, class Copy>
 __global__ void __launch_bounds__(kThreads) adamw_kernel(AdamWArguments<Moment, Copy> op) {
-  const double norm = *op.norm;
-  if (!(norm < static_cast<double>(INFINITY))) return;  // the overflow flag: infinite or NaN
+  SNUG_SHARED(float, scale_of_block, );
   const Scalars& s = op.scalars;
-  // As torch.nn.utils.clip_grad_norm_ does it.
-  const double clip = s.gradient_clip > 0 ? fmin(1.0, s.gradient_clip / (norm + 1e-6)) : 1.0;
-  const float scale = static_cast<float>(s.gradient_scale * clip);
+  if (threadIdx.x == 0) scale_of_block = scale_of(*op.norm, s);
+  __syncthreads();
+  const float scale = scale_of_block;
+  if (isnan(scale)) return;
   const std::int64_t block = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const std::int64_t i = block * 4;
   if (i >= op.count) return;
