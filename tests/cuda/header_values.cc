@@ -25,6 +25,7 @@ int main() {
   VALUE(cudaErrorNoDevice);
   VALUE(cudaErrorInvalidDevice);
   VALUE(cudaErrorNoKernelImageForDevice);
+  VALUE(cudaErrorUnsupportedPtxVersion);
   VALUE(cudaErrorECCUncorrectable);
   VALUE(cudaErrorNvlinkUncorrectable);
   VALUE(cudaErrorInvalidResourceHandle);

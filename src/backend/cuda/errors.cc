@@ -24,6 +24,9 @@ std::string_view advice(cudaError_t error) {
     case cudaErrorNoKernelImageForDevice:
       return "the kernels of this build are not compiled for this card: `snug --version` shows for "
              "which; build with -DSNUG_CUDA_ARCHITECTURES=... or train with --device=cpu";
+    case cudaErrorUnsupportedPtxVersion:
+      return "this build has no code for this card, and the driver is too old to compile it: "
+             "install a newer driver, or build with an older toolkit (CUDA_HOME)";
     case cudaErrorLaunchTimeout:
       return "the display's watchdog stopped a kernel that took too long; what is saved is safe, "
              "resume with --init_from=resume and a smaller --batch_size";
