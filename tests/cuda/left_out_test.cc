@@ -1,7 +1,7 @@
 // What decision 0050 leaves out, by count: GPT-2 124M, 12 x 1024 tokens in bfloat16, as it would
-// run on an RTX 3060. Launches are counted on the fake card, bytes and arithmetic by the Program;
-// seconds are the card's figures, never measured. The table is printed; what the decision rests on
-// is held.
+// run on an RTX 3060; small models for CUDA graphs (0069). Launches are counted on the fake card,
+// bytes and arithmetic by the Program; seconds are the card's figures, never measured. The tables
+// are printed; what the decisions rest on is held.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -23,12 +23,14 @@ config::Config gpt2_config() {
   return config;
 }
 
-// A micro-step of GPT-2 on a card, as figures have it.
+// A micro-step on a card, as figures have it.
 class MicroStep {
  public:
-  MicroStep()
-      : plan_(plan::plan_training(gpt2_config(), 50304, cuda::CudaTarget())),
-        phase_(plan_->program.phase(program::PhaseKind::kMicroStep)) {}
+  explicit MicroStep(const config::Config& config = gpt2_config(), std::int64_t vocabulary = 50304,
+                     const char* card = "rtx3060")
+      : plan_(plan::plan_training(config, vocabulary, cuda::CudaTarget())),
+        phase_(plan_->program.phase(program::PhaseKind::kMicroStep)),
+        rates_(fit::card_rates(fit::card_named(card))) {}
 
   double seconds() const { return fit::phase_seconds(rates_, plan_->program, phase_); }
   // Of all ops of a definition: their seconds, and the bytes of one of their operands.
@@ -60,13 +62,14 @@ class MicroStep {
 
   std::unique_ptr<plan::RunPlan> plan_;
   const program::Phase& phase_;
-  fit::Rates rates_ = fit::card_rates(fit::card_named("rtx3060"));
+  fit::Rates rates_;
 };
 
-// Started on the card by one more micro-step: kernels, products and copies. Twelve layers of any
-// width start the same.
-std::uint64_t starts_of_a_micro_step() {
-  config::Config config = on_card(gpt2_config());
+// Started on the card by one more micro-step: kernels, products and copies. Layers of any width
+// start the same.
+std::uint64_t starts_of_a_micro_step(const config::Config& wanted = gpt2_config()) {
+  config::Config config = on_card(wanted);
+  config.n_head = 1;
   config.n_embd = 24;
   config.block_size = config.eval_block_size = 8;
   config.batch_size = config.eval_batch_size = 2;
@@ -113,6 +116,44 @@ TEST(LeftOut, IsWorthWhatTheDecisionSays) {
       told("attention, forward and backward",
            step.seconds_of<ops::Attention>() + step.seconds_of<ops::AttentionBackward>(), whole),
       0.25);
+}
+
+// nanoGPT's config/train_shakespeare_char.py, and its README's variant for a notebook.
+config::Config shakespeare_config() {
+  config::Config config;
+  config.n_layer = config.n_head = 6;
+  config.n_embd = 384;
+  config.block_size = config.eval_block_size = 256;
+  config.batch_size = config.eval_batch_size = 64;
+  config.dropout = 0.2;
+  config.dtype = "bfloat16";
+  return config;
+}
+config::Config notebook_config() {
+  config::Config config = shakespeare_config();
+  config.n_layer = config.n_head = 4;
+  config.n_embd = 128;
+  config.block_size = config.eval_block_size = 64;
+  config.batch_size = config.eval_batch_size = 12;
+  config.dropout = 0;
+  return config;
+}
+
+// Graphs pay where the host starts kernels about as slowly as the card runs them.
+TEST(LeftOut, GraphsPayForToysOnly) {
+  constexpr double kStart = 5e-6;  // seconds of the host's for one
+  for (const char* card : {"rtx3060", "rtx4070", "rtx4090"}) {
+    const auto share = [&](const char* what, const config::Config& config) {
+      const double seconds = MicroStep(config, 65, card).seconds();
+      const std::uint64_t starts = starts_of_a_micro_step(config);
+      std::printf("%-8s %-26s %4llu starts %7.2f ms of the host's, %8.2f ms of the card's\n", card,
+                  what, static_cast<unsigned long long>(starts), 1e3 * kStart * double(starts),
+                  1e3 * seconds);
+      return kStart * double(starts) / seconds;
+    };
+    EXPECT_LT(share("shakespeare_char 64 x 256", shakespeare_config()), 0.1);
+    EXPECT_GT(share("4 x 128, 12 x 64", notebook_config()), 0.5);
+  }
 }
 
 }  // namespace
