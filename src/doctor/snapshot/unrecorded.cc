@@ -100,7 +100,8 @@ void name_states(const SizeCounts& parameters, const NamedSizes& named, bool has
   for (Unrecorded& block : blocks) {
     if (parameters.contains(block.bytes)) by_size[block.bytes].push_back(&block);
   }
-  for (auto& [bytes, same] : by_size) {
+  for (auto& [size, same] : by_size) {
+    const std::int64_t bytes = size;  // clang before 16 captures no structured binding
     // What was there before the record began: weights and moments. What it saw appear: gradients.
     std::stable_sort(same.begin(), same.end(), [](const Unrecorded* a, const Unrecorded* b) {
       return a->is_older > b->is_older;
