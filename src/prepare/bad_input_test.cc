@@ -74,6 +74,9 @@ TEST_F(BadInput, DamagedPacking) {
   for (std::size_t i = 20; i < 200; ++i) broken[i] = static_cast<char>(0xFF);
   expect_holds(refused(broken), {"packed", "zstd", "damaged"});
   expect_holds(refused("PAR1 and so on"), {"packed", "Parquet", "python3 -c", "pyarrow"});
+  folder_.write("it's.parquet", "PAR1 and so on");
+  expect_holds(message_of<DataError>([&] { open_stream(folder_.path() / "it's.parquet"); }),
+               {"if t]\" '", "/it'\\''s.parquet' | snug prepare bpe -"});
   expect_holds(refused("BZh91AY"), {"bzip2", "bzcat"});
   expect_holds(refused("PK\x03\x04zip zip"), {"zip", "unzip -p"});
   expect_holds(refused("\xFF\xFEh\1i\1"), {"packed", "UTF-16", "iconv -f utf-16"});

@@ -14,16 +14,23 @@ namespace {
 
 using namespace std::string_view_literals;
 
+// As one word of a shell, whatever is in it.
+std::string shell_word(std::string_view text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+// The line takes any number of files, and leaves rows without text out.
 [[noreturn]] void fail_parquet(const std::string& name) {
   throw DataError(fmt::format(
       "{} is a Parquet file, which is not read directly. As JSON lines it is (pip install "
       "pyarrow):\n"
-      "  python3 -c \"import json, pyarrow.parquet as p; [print(json.dumps({{'text': t}})) for b "
-      "in "
-      "p.ParquetFile('{}').iter_batches(1000, columns=['text']) for t in b['text'].to_pylist()]\" "
-      "| "
-      "snug prepare bpe - data/NAME --documents=json",
-      name, name));
+      "  python3 -c \"import json, sys, pyarrow.parquet as p; [print(json.dumps({{'text': t}})) "
+      "for f "
+      "in sys.argv[1:] for b in p.ParquetFile(f).iter_batches(1000, columns=['text']) for t in "
+      "b['text'].to_pylist() if t]\" {} | snug prepare bpe - data/NAME --documents=json",
+      name, shell_word(name)));
 }
 
 }  // namespace
