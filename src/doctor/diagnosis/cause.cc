@@ -205,9 +205,6 @@ std::int64_t standing_bytes(const torch::TorchMemory& memory) {
   std::int64_t standing = states_bytes(memory);
   if (memory.run.resumed) standing += memory.params_bytes;
   if (memory.run.ddp) standing += memory.params_bytes;
-  // From the second micro-step on all of it stands while autocast copies the weights.
-  const bool copies = memory.run.accumulation_steps > 1 && !memory.run.compiled;
-  if (copies && memory.run.checkpoint_blocks == 0) standing += memory.half_copies_bytes;
   return standing;
 }
 

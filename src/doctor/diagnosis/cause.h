@@ -29,7 +29,7 @@ CauseVerdict verdict_of_prediction(const torch::TorchMemory& memory, const fit::
 // Weights, gradients and AdamW's state.
 std::int64_t states_bytes(const torch::TorchMemory& memory);
 
-// What stands whatever the batch size: these, copies of weights, and what a resume and DDP keep.
+// What stands whatever the batch size: these, and what a resume and DDP keep.
 std::int64_t standing_bytes(const torch::TorchMemory& memory);
 
 // They are more than PyTorch can have. `available` 0: not known.

@@ -136,7 +136,7 @@ void add_trial_notes(const Diagnosis& diagnosis, const torch::TorchMemory& memor
 // the program is another.
 bool explain_log_alone(const FailureEvidence& evidence, FoundCandidates& found, Diagnosis& result,
                        CauseVerdict& verdict) {
-  constexpr double kGuess = 0.1;  // of what the number alone can be
+  constexpr double kGuess = 0.1;  // least of what the number alone can be
   const bool has_shape =
       !found.candidates.empty() && found.candidates[0].evidence == Evidence::kShapeInLog;
   if (has_shape || !shows_nanogpt(evidence.event)) return false;
@@ -145,9 +145,16 @@ bool explain_log_alone(const FailureEvidence& evidence, FoundCandidates& found, 
   LogAloneVerdict judged = judge_log_alone(evidence, runs);
   verdict = judged.verdict;
   std::vector<Candidate> candidates = candidates_of(runs, evidence);
+  double none = 1;
+  for (const ExplainingRun& run : runs) none -= run.weight;
   for (Candidate& guess : found.candidates) {
-    guess.confidence *= kGuess;
+    guess.confidence *= std::max(kGuess, none);
     if (!guess.shape.empty()) candidates.push_back(std::move(guess));
+  }
+  if (none > 0.5) {
+    std::stable_sort(
+        candidates.begin(), candidates.end(),
+        [](const Candidate& a, const Candidate& b) { return a.confidence > b.confidence; });
   }
   if (candidates.size() > kMaxCandidates) candidates.resize(kMaxCandidates);
   found.candidates = std::move(candidates);

@@ -94,8 +94,10 @@ double SizeSearch::weight_of(const Batches& batches, std::int64_t batch,
 
 // Hugging Face drops the last position before the loss.
 void SizeSearch::read_logits(const Batches& batches) {
-  const double hint = hint_of(CommonTensor::kLogits);
   const std::int64_t length = batches.length.tokens, element_bytes = batches.element_bytes;
+  // The loss makes its largest tensors, and makes them last, in float32.
+  const double of_loss = !clues_.is_old && element_bytes == 2 ? 0.5 : 1;
+  const double hint = hint_of(CommonTensor::kLogits) * of_loss;
   for (const CommonSize& v : common_vocabularies()) {
     const double vocabulary = agreement(clues_.vocabulary, v.size);
     for (const std::int64_t tokens : {length, length - 1}) {
@@ -203,7 +205,8 @@ std::string_view half_dtype(const GuessClues& clues) {
 double prior_of_batch(std::int64_t batch) {
   if (std::has_single_bit(static_cast<std::uint64_t>(batch))) return batch <= 64 ? 1 : 0.3;
   if (batch == 12) return 0.6;  // nanoGPT's
-  if (batch % 2 == 0 && batch <= 64) return 0.3;
+  if (batch > 64) return 0.01;
+  if (batch % 2 == 0) return 0.3;
   return batch <= 10 ? 0.25 : 0.05;
 }
 

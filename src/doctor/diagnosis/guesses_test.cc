@@ -31,6 +31,19 @@ TEST(DiagnosisGuesses, CommonModels) {
   EXPECT_TRUE(proposes(read_number("2.32 GiB"), {8, 1024, 151936}, "bfloat16"));
 }
 
+// The loss makes more tensors of a size in float32 than logits has in half precision; with a class
+// of its own the exception is of nanoGPT's time, and so is its vocabulary.
+TEST(DiagnosisGuesses, ALossIsSoonerOfFloat32) {
+  const Diagnosis diagnosis =
+      diagnose_text(fmt::format("torch.cuda.OutOfMemoryError: {}",
+                                "CUDA out of memory. Tried to allocate 394.00 MiB (GPU 0; "
+                                "15.78 GiB total capacity; 14.17 GiB already allocated; "
+                                "8.68 MiB free; 15.25 GiB reserved in total by PyTorch)"));
+  EXPECT_EQ(diagnosis.candidates.at(0).shape, (std::vector<std::int64_t>{2, 1024, 50304}))
+      << to_text(diagnosis);
+  EXPECT_EQ(diagnosis.candidates.at(0).dtype, "float32");
+}
+
 // MPS prints the request itself: the rounded vocabulary is told from the real one.
 TEST(DiagnosisGuesses, ExactOnMps) {
   const Diagnosis diagnosis = diagnose_text(

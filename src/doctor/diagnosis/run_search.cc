@@ -15,6 +15,10 @@ constexpr std::size_t kMaxRuns = 6;
 constexpr std::size_t kMaxToRefine = 10;
 // Farther from what was allocated than this, a run explains nothing.
 constexpr double kExplains = 0.01;
+// Weight of no common run at all: one of unusual sizes agrees by chance.
+constexpr double kNoCommonRun = 0.004;
+// Its train.py has nanoGPT's lines around another model.
+constexpr std::string_view kOtherModel = "llama2.c";
 
 // Lines of train.py and model.py that no other program has.
 constexpr std::string_view kLines[] = {
@@ -102,6 +106,7 @@ void add_half_twins(std::vector<Candidate>& all) {
 
 bool shows_nanogpt(const log::LogEvent& event) {
   return std::any_of(event.frames.begin(), event.frames.end(), [](const log::LogFrame& frame) {
+    if (frame.file.find(kOtherModel) != std::string::npos) return false;
     const bool is_its_file =
         std::any_of(std::begin(kFiles), std::end(kFiles),
                     [&](std::string_view name) { return frame.file.ends_with(name); });
@@ -121,7 +126,7 @@ std::vector<ExplainingRun> explaining_runs(const FailureEvidence& evidence) {
     if (one.score > 0) all.push_back(std::move(one));
   }
   std::vector<ExplainingRun> runs;
-  double total = 0;
+  double total = kNoCommonRun;
   for (const Scored& one : refined(evidence, std::move(all))) {
     ExplainingRun run = explained(evidence, one);
     if (run.distance > kExplains) continue;

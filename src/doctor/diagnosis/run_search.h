@@ -12,7 +12,7 @@ namespace snug::doctor::diagnosis {
 
 struct ExplainingRun {
   torch::TorchMemory memory;
-  double weight = 0;    // of all that explain it together 1
+  double weight = 0;    // what is missing from 1 together is that it was none of them
   double distance = 0;  // of what was allocated, relative
   int alike_count = 0;
   std::vector<Candidate> candidates;

@@ -68,6 +68,24 @@ TEST(RunSearch, OnlyForNanoGpt) {
   EXPECT_FALSE(search_text(text).matched);
 }
 
+// 172 MiB are 114 sequences of 1024 x 768 by chance, and Llama's MLP weight to the byte.
+TEST(RunSearch, SizesThatNobodyUsesAreNotAssumed) {
+  const std::string message = new_message("172.00 MiB", "39.56 GiB", "52.56 MiB",
+                                          own_use("39.51 GiB"), "37.80 GiB", "336.39 MiB");
+  const LogDiagnosis found = search_text(std::string(kBackward) + message);
+  EXPECT_FALSE(found.matched);
+  EXPECT_GT(confidence_of(found.diagnosis, {11008, 4096}, "float32"), 0.1)
+      << to_text(found.diagnosis);
+}
+
+TEST(RunSearch, NotForAnotherModelAroundNanoGptsLines) {
+  const std::string text =
+      "  File \"/content/llama2.c/train.py\", line 312, in <module>\n"
+      "    scaler.scale(loss).backward()\n"
+      "torch.OutOfMemoryError: CUDA out of memory.\n";
+  EXPECT_FALSE(shows_nanogpt(log::read_text(text).events.front()));
+}
+
 TEST(RunSearch, WithoutAnAmountThereIsNothingToTry) {
   const LogDiagnosis found =
       search_text(std::string(kBackward) + "torch.OutOfMemoryError: CUDA out of memory.\n");
