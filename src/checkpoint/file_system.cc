@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -122,6 +123,8 @@ std::int64_t FileSystem::free_bytes(const Path& folder) {
   std::error_code error;
   const auto space = std::filesystem::space(folder, error);
   if (error) throw FileError("read the free space of", folder, error.value());
+  // One without a size, such as /proc, does not count bytes: a write tells.
+  if (space.capacity == 0) return std::numeric_limits<std::int64_t>::max();
   return static_cast<std::int64_t>(space.available);
 }
 

@@ -27,39 +27,45 @@ namespace snug::cli {
 namespace {
 
 constexpr CommandRow kCommands[] = {
-    {"train", "train a GPT", train_command, train_help},
-    {"plan", "what a run needs, before anything is allocated", plan_command, plan_help},
-    {"sample", "let a trained model write", sample_command, sample_help},
+    {"train", "train a GPT", train_command, train_help, true},
+    {"plan", "what a run needs, before anything is allocated", plan_command, plan_help, true},
+    {"sample", "let a trained model write", sample_command, sample_help, true},
     {"convert", "checkpoints of nanoGPT, Hugging Face, llm.c and GGUF, in and out", convert_command,
      convert_help},
-    {"eval", "the loss of given tokens under any checkpoint", eval_command, eval_help},
+    {"eval", "the loss of given tokens under any checkpoint", eval_command, eval_help, true},
     {"prepare", "make training data from text", prepare_command, prepare_help},
     {"data", "what a data set holds", data_command, data_help},
     {"tokenize", "text to GPT-2's tokens and back", tokenize_command, tokenize_help},
     {"plot", "the losses of runs, as a page", plot_command, plot_help},
     {"doctor", "why PyTorch ran out of memory, and what to change", doctor_command, doctor_help,
-     doctor_help_in},
+     true, doctor_help_in},
     {"devices", "the cards and the memory of this machine, now", devices_command, devices_help},
     {"watch", "the same, redrawn every second", watch_command, watch_help},
-    {"selftest", "a card's kernels against the processor's", selftest_command, selftest_help},
+    {"selftest", "a card's kernels against the processor's", selftest_command, selftest_help, true},
     {"cards", "the cards that a run can be planned for", cards_command, cards_help},
     {"verify", "whether a run's checkpoints are whole", verify_command, verify_help},
-    {"bench", "how fast this processor trains, op by op", bench_command, bench_help},
-    {"config", "the settings that arguments resolve to", config_command, config_help},
+    {"bench", "how fast this processor trains, op by op", bench_command, bench_help, true},
+    {"config", "the settings that arguments resolve to", config_command, config_help, true},
     {"completion", "a completion script for your shell", completion_command, completion_help},
 };
+
+constexpr std::string_view kLanguageOption = "--lang=";
 
 // Not fmt::print, which throws: when nobody can read the message, the exit code still tells.
 void put_error(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
-// The last --lang that is a language, else the locale's: an error may be of --lang itself.
-report::Language language_of(Arguments arguments) {
-  constexpr std::string_view kOption = "--lang=";
+// The last --lang; empty where the locale decides.
+std::string chosen_language(Arguments arguments) {
   std::string chosen;
   for (const std::string& argument : arguments) {
-    if (argument.starts_with(kOption)) chosen = argument.substr(kOption.size());
+    if (argument.starts_with(kLanguageOption)) chosen = argument.substr(kLanguageOption.size());
   }
-  if (chosen == "auto") chosen.clear();
+  return chosen == "auto" ? "" : chosen;
+}
+
+// The one chosen if it is a language, else the locale's: an error may be of --lang itself.
+report::Language language_of(Arguments arguments) {
+  const std::string chosen = chosen_language(arguments);
   try {
     return report::language_of(chosen, report::locale_of_environment());
   } catch (const ConfigError&) {
@@ -67,14 +73,15 @@ report::Language language_of(Arguments arguments) {
   }
 }
 
-int fail(ExitCode code, const std::string& message) {
+// Says it in the reader's language.
+int fail(Arguments arguments, ExitCode code, const std::string& message) {
   std::fflush(stdout);
-  put_error("snug: " + message + "\n");
+  put_error("snug: " + report::translated(language_of(arguments), message) + "\n");
   return static_cast<int>(code);
 }
 
-int fail_output() {
-  return fail(ExitCode::kDevice,
+int fail_output(Arguments arguments) {
+  return fail(arguments, ExitCode::kDevice,
               "not all of the output could be written\n"
               "check the disk that it goes to, or the program that reads it");
 }
@@ -88,6 +95,14 @@ int fail_output() {
       fmt::format("there is no command '{}'\n{}{}`snug --help` lists the commands", word,
                   meant.empty() ? "" : fmt::format("did you mean {}?\n", meant),
                   before ? "the command comes first: snug train config.py --key=value\n" : ""));
+}
+
+int run_command(const CommandRow& row, Arguments arguments) {
+  if (row.takes_settings) return row.run(arguments);
+  report::language_of(chosen_language(arguments), report::locale_of_environment());  // or refuses
+  std::vector<std::string> rest(arguments.begin(), arguments.end());
+  std::erase_if(rest, [](const std::string& word) { return word.starts_with(kLanguageOption); });
+  return row.run(rest);
 }
 
 std::string help_of(const CommandRow& row, Arguments arguments) {
@@ -128,7 +143,7 @@ int dispatch(const std::vector<std::string>& words) {
   }
   for (const CommandRow& row : kCommands) {
     if (first != row.name) continue;
-    if (!asks_for_help(rest)) return row.run(rest);
+    if (!asks_for_help(rest)) return run_command(row, rest);
     print_report(help_of(row, rest));
     return 0;
   }
@@ -212,16 +227,16 @@ int run_cli(int argc, char** argv) {
     const int code = dispatch(words);
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (written || code != 0) return code;
-    return fail_output();
+    return fail_output(words);
   } catch (const Error& error) {
-    return fail(error.code(), report::translated(language_of(words), error.what()));
+    return fail(words, error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    return fail(ExitCode::kDevice, "the system has no memory left for the program itself");
+    return fail(words, ExitCode::kDevice, "the system has no memory left for the program itself");
   } catch (const std::system_error& error) {
-    if (std::ferror(stdout) != 0) return fail_output();
-    return fail(ExitCode::kDevice, fmt::format("the system refused: {}", error.what()));
+    if (std::ferror(stdout) != 0) return fail_output(words);
+    return fail(words, ExitCode::kDevice, fmt::format("the system refused: {}", error.what()));
   } catch (const std::exception& error) {
-    return fail(ExitCode::kInternal,
+    return fail(words, ExitCode::kInternal,
                 fmt::format("a bug of ours: {}\nplease report it with the command", error.what()));
   }
 }

@@ -35,6 +35,8 @@ struct CommandRow {
   const char* summary;
   int (*run)(Arguments);
   std::string (*help)();
+  // Those that take settings have --lang among them; for the others it is taken out before.
+  bool takes_settings = false;
   std::string (*help_in)(report::Language) = nullptr;  // where it is in all languages
 };
 std::span<const CommandRow> commands();

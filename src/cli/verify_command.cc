@@ -6,6 +6,7 @@
 #include "checkpoint/verify.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/options.h"
 
 namespace snug::cli {
 
@@ -23,12 +24,13 @@ std::string verify_help() {
 int verify_command(Arguments arguments) {
   std::vector<std::string> rest(arguments.begin(), arguments.end());
   console::Console console(take_progress(rest));
-  if (rest.size() != 1) {
+  const std::vector<std::string> names = OptionReader("verify", rest).names();
+  if (names.size() != 1) {
     throw ConfigError("verify takes one folder: snug verify OUT_DIR");
   }
   checkpoint::FileSystem disk;
   const checkpoint::OutDirVerdict verdict =
-      checkpoint::verify_out_dir(rest[0], disk, [&](std::int64_t bytes) {
+      checkpoint::verify_out_dir(names[0], disk, [&](std::int64_t bytes) {
         if (!console.wants_progress() && !console.wants_plain_progress()) return;
         const std::string text = fmt::format("verifying, {} read", format_bytes(bytes));
         console.redraws() ? console.progress(text) : console.line(text);

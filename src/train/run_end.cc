@@ -11,18 +11,22 @@ namespace snug::train {
 
 std::vector<std::string> end_lines(const RunEnd& end) {
   std::vector<std::string> lines;
-  std::string line = fmt::format("{} iterations in {}", with_thousands(end.iterations),
-                                 console::format_duration(end.seconds));
+  std::string line =
+      fmt::format("{} iteration{} in {}", with_thousands(end.iterations),
+                  end.iterations == 1 ? "" : "s", console::format_duration(end.seconds));
   if (std::isfinite(end.last_loss)) line += fmt::format("; last loss {:.4f}", end.last_loss);
   if (std::isfinite(end.best_val_loss)) {
     line += fmt::format("; best val loss {:.4f}", end.best_val_loss);
   }
   lines.push_back(line);
-  if (end.saved_iteration >= 0 && end.saved_iteration < end.iteration) {
+  const std::int64_t unsaved = end.iteration - end.saved_iteration;
+  if (end.saved_iteration >= 0 && unsaved > 0) {
     lines.push_back(fmt::format(
-        "the last {} iterations are not saved: always_save_checkpoint is off, and the checkpoint "
-        "of iteration {} is the best",
-        end.iteration - end.saved_iteration, end.saved_iteration));
+        "the last {} not saved: always_save_checkpoint is off, and the checkpoint of iteration {} "
+        "is "
+        "the best",
+        unsaved == 1 ? "iteration is" : fmt::format("{} iterations are", with_thousands(unsaved)),
+        end.saved_iteration));
   }
   if (!end.folder.empty()) {
     lines.push_back(fmt::format("checkpoint {}; let it write: snug sample --out_dir={}", end.folder,

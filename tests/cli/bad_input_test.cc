@@ -90,6 +90,21 @@ TEST_F(CliTest, OutDirThatCannotBeMadeIsNamed) {
   }
 }
 
+// A file system without room of its own is not a full one.
+TEST_F(CliTest, OutDirInProcIsNotCalledFull) {
+  const ProgramResult result = train({"--out_dir=/proc/snug-out"});
+  expect_error(result, 5, {"cannot create folder /proc/snug-out", "--out_dir"});
+  EXPECT_EQ(result.err.find("space"), std::string::npos) << result.err;
+}
+
+TEST_F(CliTest, AMistypedOptionIsNoFolder) {
+  folder_.write("text.txt", std::string(4000, 'a'));
+  expect_error(run({"prepare", "char", "text.txt", "--fodler"}), 2, {"--fodler", "prepare"});
+  expect_error(run({"prepare", "tales", "data/t", "--sede=3"}), 2, {"--sede=3", "--seed"});
+  expect_error(run({"verify", "--otu_dir=out"}), 2, {"--otu_dir"});
+  EXPECT_FALSE(exists("--fodler"));
+}
+
 TEST_F(CliTest, OutDirWithoutPermissionIsNamed) {
   if (::geteuid() == 0) GTEST_SKIP() << "permissions do not hold for root";
   std::filesystem::create_directory(path("locked"));

@@ -43,6 +43,43 @@ TEST_F(CliLanguage, ErrorsFollowTheOptionAndJsonDoesNot) {
   EXPECT_EQ(german, english);
 }
 
+// Whatever the command: its own refusal comes, in that language, and none of --lang.
+TEST_F(CliLanguage, EveryCommandTakesALanguage) {
+  const std::vector<std::string> commands[] = {
+      {"plot", "none"},
+      {"convert", "none", "x.pt"},
+      {"eval", "none", "--tokens=x"},
+      {"prepare"},
+      {"prepare", "char", "none"},
+      {"prepare", "char", "none", "d"},
+      {"prepare", "tales"},
+      {"prepare", "bpe", "none", "d"},
+      {"data", "none"},
+      {"tokenize"},
+      {"devices", "x"},
+      {"watch", "x"},
+      {"cards", "x"},
+      {"verify", "none"},
+      {"completion", "tcsh"},
+      {"doctor", "--log=none"},
+      {"sample", "--out_dir=none"},
+      {"bench", "none.py"},
+      {"selftest", "--none"},
+      {"config", "--none"},
+      {"prepare", "shakespeare", "a", "b"},
+  };
+  for (const std::vector<std::string>& words : commands) {
+    for (const char* code : {"zh", "ja", "de"}) {
+      const ProgramResult result = run(words + Words{std::string("--lang=") + code});
+      EXPECT_NE(result.exit_code, 0) << words[0];
+      EXPECT_EQ(result.err.find("--lang"), std::string::npos) << result.err;
+      EXPECT_FALSE(report::has_english(result.err)) << result.err;
+    }
+  }
+  expect_error(run({"plot", "none", "--lang=xx"}), 2, {"lang", "xx"});
+  EXPECT_FALSE(exists("--lang=de"));
+}
+
 TEST_F(CliLanguage, ErrorsOfCardsFollowTheOption) {
   for (const char* code : {"zh", "ja", "de"}) {
     const ProgramResult result = run(Words{"plan"} + tiny({"--device=emulated", "--card=rtx5090",

@@ -120,6 +120,7 @@ constexpr Texts kLines[] = {
 {"what is saved is safe; resume with --init_from=resume", "已保存的内容安全；请用 --init_from=resume 恢复", "保存済みの内容は無事です。--init_from=resume で再開してください", "Gespeichertes ist sicher; weiter mit --init_from=resume"},
 // Data.
 {"{0} is missing: {1}", "缺少 {0}：{1}", "{0} がありません：{1}", "{0} fehlt: {1}"},
+{"datasets under {0}: none", "{0} 下没有数据集", "{0} にデータセットはありません", "in {0} gibt es keine Datensätze"},
 {"datasets under {0}: {1}", "{0} 下的数据集：{1}", "{0} にあるデータセット：{1}", "Datensätze in {0}: {1}"},
 {"the folder {0} is there, without it", "文件夹 {0} 存在，但没有该文件", "フォルダ {0} はありますが、ファイルがありません", "der Ordner {0} ist da, aber ohne sie"},
 {"there is no folder {0}", "没有文件夹 {0}", "フォルダ {0} がありません", "den Ordner {0} gibt es nicht"},
@@ -153,6 +154,9 @@ constexpr Texts kLines[] = {
 {"GPT-2's, as {0} has no meta.pkl", "GPT-2 的词表，因为 {0} 中没有 meta.pkl", "{0} に meta.pkl がないため GPT-2 の語彙", "das von GPT-2, da {0} keine meta.pkl hat"},
 {"no such file", "没有这个文件", "ファイルがありません", "keine solche Datei"},
 // Commands.
+{"prepare tales takes the folder to write to: {0}", "prepare tales 需要写入的文件夹：{0}", "prepare tales には書き込むフォルダを指定します：{0}", "prepare tales braucht den Ordner, in den geschrieben wird: {0}"},
+{"prepare takes what to make: {0},", "prepare 需要说明生成什么：{0}，", "prepare には何を作るかを指定します：{0}、", "prepare braucht, was entstehen soll: {0},"},
+{"snug prepare shakespeare, {0}, or {1}", "snug prepare shakespeare、{0} 或 {1}", "snug prepare shakespeare、{0}、{1}", "snug prepare shakespeare, {0} oder {1}"},
 {"there is no command '{0}'", "没有命令 '{0}'", "コマンド '{0}' はありません", "Den Befehl '{0}' gibt es nicht"},
 {"the command comes first: {0}", "命令要写在最前面：{0}", "コマンドを最初に書きます：{0}", "Der Befehl steht am Anfang: {0}"},
 {"`snug --help` lists the commands", "`snug --help` 列出所有命令", "`snug --help` でコマンド一覧を表示します", "`snug --help` zeigt die Befehle"},

@@ -120,7 +120,6 @@ constexpr Texts kFormatLines[] = {
 {"{0}: entry {1} claims {2} bytes, the whole file has {3}", "{0}：条目 {1} 声明有 {2} 字节，而整个文件只有 {3}", "{0}：項目 {1} は {2} バイトとありますが、ファイル全体は {3} です", "{0}: Der Eintrag {1} gibt {2} Bytes an, die ganze Datei hat {3}"},
 {"{0}: entry {1} is compressed", "{0}：条目 {1} 是压缩的", "{0}：項目 {1} が圧縮されています", "{0}: Der Eintrag {1} ist komprimiert"},
 {"torch.save stores its entries as they are: write the file again with it", "torch.save 不压缩条目：请用它重新写出文件", "torch.save は項目を圧縮しません。それで書き直してください", "torch.save legt Einträge unverändert ab: bitte die Datei damit neu schreiben"},
-{"{0} cannot be read: {1}", "无法读取 {0}：{1}", "{0} を読み取れません：{1}", "{0} ist nicht lesbar: {1}"},
 {"it ends early", "提前结束", "途中で終わっています", "sie endet zu früh"},
 {"the file is cut off or damaged", "文件不完整或已损坏", "ファイルが切れているか壊れています", "die Datei ist abgeschnitten oder beschädigt"},
 // Pickles.

@@ -53,6 +53,7 @@ constexpr Texts kRunLines[] = {
 {"rows of {0} tokens are too long: {1} has {2} positions", "每行 {0} 个 token 太长：{1} 有 {2} 个位置", "{0} トークンの行は長すぎます：{1} の位置数は {2} です", "Zeilen von {0} Token sind zu lang: {1} hat {2} Positionen"},
 {"token {0} in row {1} is not in the vocabulary of {2}: it has {3}", "第 {1} 行的 token {0} 不在 {2} 的词表中：共有 {3} 个", "行 {1} のトークン {0} は {2} の語彙にありません：大きさは {3} です", "Token {0} in Zeile {1} ist nicht im Vokabular von {2}: Es hat {3}"},
 {"{0} cannot be read: is {1} the out_dir of a run?", "无法读取 {0}：{1} 是运行的 out_dir 吗？", "{0} を読み取れません。{1} は実行の out_dir ですか？", "{0} ist nicht lesbar: Ist {1} das out_dir eines Laufs?"},
+{"{0} cannot be read: {1}", "无法读取 {0}：{1}", "{0} を読み取れません：{1}", "{0} ist nicht lesbar: {1}"},
 {"{0} holds no losses yet", "{0} 中还没有损失", "{0} にはまだ損失がありません", "{0} enthält noch keine Losses"},
 {"--profile=FILE names a file to be made", "--profile=FILE 指定要生成的文件", "--profile=FILE には作るファイルを指定します", "--profile=FILE nennt eine Datei, die entstehen soll"},
 {"--profile names no file", "--profile 没有指定文件", "--profile にファイル名がありません", "--profile nennt keine Datei"},
