@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <vector>
+
 #include "backend/cpu/split/amx.h"
+#include "backend/cpu/threads.h"
 #include "backend/cpu/widened/one_row.h"
 #include "backend/cpu/widened/widened_product_testing.h"
 
@@ -39,6 +43,33 @@ TYPED_TEST(WidenedProduct, OfOneRowIsTheProductRoundedOnce) {
       }
     }
   });
+}
+
+// Each element as it would be alone: not by its place among the streams, nor by the threads.
+TYPED_TEST(WidenedProduct, OfOneRowKeepsItsBitsOverCallsAndThreads) {
+  using X = TypeParam;
+  constexpr std::int64_t kLines = 301, kTerms = 1000;
+  std::vector<X> row(kTerms), weight(kLines * kTerms);
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  for (X& x : row) x = nearest<X>(normal(random));
+  for (X& x : weight) x = nearest<X>(normal(random));
+  std::vector<float> place(kTerms), together(kLines), alone(kLines);
+  const Scratch scratch{reinterpret_cast<std::byte*>(place.data()), one_row_scratch_bytes(kTerms)};
+  auto product = widened_product<X>({.m = 1, .n = kLines, .k = kTerms, .transpose_b = true});
+  product.a.data = row.data();
+  product.b.data = weight.data();
+  product.c = alone.data();
+  product.n = 1;
+  for (; product.c != alone.data() + kLines; ++product.c, product.b.data += kTerms) {
+    run_row(product, scratch);
+  }
+  for (const int threads : {1, 2, 3}) {
+    const ThreadCountScope scope(threads);
+    product.b.data = weight.data(), product.c = together.data(), product.n = kLines;
+    run_row(product, scratch);
+    EXPECT_EQ(together, alone);
+  }
 }
 
 TYPED_TEST(WidenedProduct, KeepsItsBitsOverCallsAndThreads) {
