@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles every kernel for every architecture as the build does, from one PTX for Turing and one for
-later cards, and checks what ptxas makes of it: no spills and at least MIN_WARPS percent of the warps
-resident (theoretical, without dynamic shared memory); and that the PTX of kernels that only go through
+later cards, and checks what ptxas makes of it: no spills, no stack, at least MIN_WARPS percent of the
+warps resident (theoretical, without dynamic shared memory), no more code than MAX_CODE; and that the PTX of kernels that only go through
 memory reads and writes it 128 bits at a time. Prints the table.
 
 usage: kernel_resources.py TOOLKIT SOURCE_ROOT OCCUPANCY_PROGRAM [ARCH...]"""
@@ -14,8 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 MIN_WARPS = 8  # a kernel with less cannot hide latency at all
+# CUDA loads a kernel when it first runs, after the card's memory was looked at: all of them have to fit
+# beside cuBLASLt's in what a run leaves free for that (kLoadedLaterBytes in backend/cuda/card.h).
+MAX_CODE = 8 << 20
 # What is written for 128-bit accesses and has no path of its own for what is not aligned.
 STREAMING = {"elementwise", "embedding", "embedding_backward", "loss", "norm", "norm_backward"}
+# Kernels that walk a list of 32-bit indices from anywhere in it: several loads at once are no wide one apart.
+WALKING = {"row_kernel"}
 # What is known and waits to be better: kernel with its template arguments, as c++filt has them, and arch.
 KNOWN = {
     ("backward_kernel<128, true>", "75"): "6% of the warps; float32 on Turing",
@@ -62,9 +67,13 @@ def make_ptx(toolkit, root, source, version, out):
     return text, bounds, ""
 
 
+def cubin_of(text, arch):
+    return f"{text}.{arch}.cubin"
+
+
 def assemble(toolkit, text, bounds, arch):
     command = [str(toolkit / "bin/ptxas"), "-v", "-O3", f"-arch=sm_{arch}", str(text),
-               "-o", f"{text}.{arch}.cubin"]
+               "-o", cubin_of(text, arch)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         return [(text.name, arch, done.stderr.strip()[-600:])], []
@@ -74,6 +83,9 @@ def assemble(toolkit, text, bounds, arch):
         registers = int(re.search(r"Used (\d+) registers", part).group(1))
         shared = re.search(r"(\d+) bytes smem", part)
         stores, loads = map(int, re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", part).groups())
+        # A stack is taken of the card's memory for every thread that it can hold.
+        if stack := int(re.search(r"(\d+) bytes stack frame", part).group(1)):
+            problems.append((name, arch, f"a stack of {stack} bytes"))
         if stores or loads:
             problems.append((name, arch, f"spills {stores} + {loads} bytes"))
         threads = bounds.get(name, 0)
@@ -95,11 +107,17 @@ def compile_all(toolkit, root, sources, archs):
                 problems.append((source.name, version, error))
             elif source.stem in STREAMING:
                 problems += [(name, version, "128 bits read or written in pieces")
-                             for name in split_accesses(text.read_text())]
+                             for name in split_accesses(text.read_text())
+                             if not any(walking in name for walking in WALKING)]
             texts += [(text, bounds, a) for a in archs if text and ptx_version(a) == version]
         for bad, good in pool.map(lambda task: assemble(toolkit, *task), texts):
             problems += bad
             rows += good
+        for arch in archs:
+            code = sum(os.path.getsize(cubin_of(t, a)) for t, _, a in texts if a == arch)
+            print(f"sm_{arch}: {code / 2**20:.1f} MiB of code")
+            if code > MAX_CODE:
+                problems.append(("all kernels", arch, f"{code} bytes of code"))
     return problems, rows
 
 
