@@ -12,8 +12,14 @@
 namespace snug::train {
 namespace {
 
-[[noreturn]] void fail_unknown(const config::Config& config, bool has_meta) {
+[[noreturn]] void fail_unknown(const config::Config& config, bool has_meta, bool has_own) {
   const std::string folder = data::dataset_folder(config);
+  const char* const what_is_wrong = has_meta ? "has no characters" : "is not there";
+  if (has_own) {
+    throw DataError(fmt::format(
+        "{}/meta.pkl {}\nthe checkpoint holds the tokenizer of its own data: leave --dataset out",
+        folder, what_is_wrong));
+  }
   if (starts_from_model(config)) {
     throw DataError(fmt::format(
         "no tokenizer is known for the model in {}: its vocabulary of {} is not GPT-2's\n"
@@ -24,16 +30,17 @@ namespace {
   throw DataError(fmt::format(
       "the model was trained on '{}', but {}/meta.pkl {}\n"
       "the checkpoint holds no tokenizer either: name the data set's folder with --dataset",
-      config.dataset, folder, has_meta ? "has no characters" : "is not there"));
+      config.dataset, folder, what_is_wrong));
 }
 
-std::unique_ptr<tokenizer::Tokenizer> of_dataset(const config::Config& config) {
+// `has_own`: the checkpoint holds a tokenizer, and another data set's was asked for.
+std::unique_ptr<tokenizer::Tokenizer> of_dataset(const config::Config& config, bool has_own) {
   const std::string folder = data::dataset_folder(config);
   std::optional<data::Meta> meta = data::read_meta(folder);
   if (!meta && config.vocab_size >= tokenizer::Gpt2Vocabulary::kSize) {
     return std::make_unique<tokenizer::Gpt2Tokenizer>();
   }
-  if (!meta || meta->itos.empty()) fail_unknown(config, meta.has_value());
+  if (!meta || meta->itos.empty()) fail_unknown(config, meta.has_value(), has_own);
   if (meta->vocab_size > config.vocab_size) {
     throw DataError(fmt::format(
         "{}/meta.pkl does not belong to the model in {}: it has too many characters\n"
@@ -50,7 +57,9 @@ std::unique_ptr<tokenizer::Tokenizer> of_dataset(const config::Config& config) {
 
 std::unique_ptr<tokenizer::Tokenizer> make_sample_tokenizer(
     const config::LoadedConfig& config, const checkpoint::TokenizerRecord& saved) {
-  if (config.is_set("dataset") || saved.kind.empty()) return of_dataset(config.values);
+  if (config.is_set("dataset") || saved.kind.empty()) {
+    return of_dataset(config.values, !saved.kind.empty());
+  }
   if (saved.kind == checkpoint::kGpt2Tokenizer) return std::make_unique<tokenizer::Gpt2Tokenizer>();
   return std::make_unique<data::CharTokenizer>(meta_of(saved));
 }

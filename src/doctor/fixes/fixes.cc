@@ -294,9 +294,10 @@ fit::Fixes torch_fixes(const config::LoadedConfig& loaded, const torch::TorchRun
   add_same_training(fixes.ranked, q);
   add_coarser(fixes.ranked, q);
   add_fewer_sequences(fixes.ranked, q);
-  add_shorter_context(fixes.ranked, q);
-  // A checkpoint's sizes cannot be changed.
+  // A checkpoint's sizes cannot be changed, nor the context that its moments are as long as:
+  // nanoGPT crops the positions of a resumed model, and AdamW then stops at the saved moments.
   const std::string& start = loaded.values.init_from;
+  if (start != "resume") add_shorter_context(fixes.ranked, q);
   if (start == "scratch") add_smaller_models(fixes.ranked, q);
   if (config::is_pretrained(start)) add_smaller_pretrained(fixes.ranked, q);
   if (diagnosis != nullptr) add_asked_for(fixes.ranked, q, *diagnosis);

@@ -265,8 +265,11 @@ TEST(TorchFixes, ASmallerModelFitsOrIsHalf) {
   const fit::Fix* const narrower = find_fix(none.fixes, fit::FixKind::kNarrower);
   EXPECT_EQ(narrower->config.n_embd, 384);
   EXPECT_EQ(narrower->config.n_head, 6);
-  // A checkpoint has its sizes.
-  EXPECT_EQ(find_fix(ask("init_from=resume batch_size=64").fixes, fit::FixKind::kFewerLayers),
+  // A checkpoint has its sizes, and moments of its context; a pretrained model has none yet.
+  const Asked resumed = ask("init_from=resume batch_size=64");
+  EXPECT_EQ(find_fix(resumed.fixes, fit::FixKind::kFewerLayers), nullptr);
+  EXPECT_EQ(find_fix(resumed.fixes, fit::FixKind::kShorterContext), nullptr);
+  EXPECT_NE(find_fix(ask("init_from=gpt2 batch_size=64").fixes, fit::FixKind::kShorterContext),
             nullptr);
 }
 
