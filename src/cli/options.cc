@@ -62,12 +62,18 @@ std::optional<std::size_t> OptionReader::choice(const std::string& name,
 }
 
 std::optional<std::int64_t> OptionReader::number(const std::string& name, std::int64_t minimum) {
-  const std::optional<std::string> text = value(name);
-  if (!text) return std::nullopt;
-  const auto number = parsed<std::int64_t>(*text);
-  if (!number || *number < minimum) {
-    fail(fmt::format("--{}={} is not a whole number of {} or more", name, *text, minimum));
+  // Those that a later one overrides are looked at too: a slip is told wherever it stands.
+  const std::string prefix = "--" + name + "=";
+  std::optional<std::int64_t> number;
+  for (const std::string& argument : arguments_) {
+    if (!argument.starts_with(prefix) || argument.size() == prefix.size()) continue;
+    const std::string text = argument.substr(prefix.size());
+    number = parsed<std::int64_t>(text);
+    if (!number || *number < minimum) {
+      fail(fmt::format("--{}={} is not a whole number of {} or more", name, text, minimum));
+    }
   }
+  value(name);  // takes them out, and refuses an empty one
   return number;
 }
 
