@@ -92,31 +92,33 @@ HWY_INLINE void attention_backward_of(const AttentionBackwardOn<X>& a) {
     });
     return;
   }
+  // Bodies of their own: what a compiler outlines of a parallel region need not have the
+  // instruction set of the function around it (clang's has not).
+  const auto pack_part = [&](std::int64_t n) HWY_ATTR {
+    const std::int64_t slot = n / query_tiles;
+    pack_query_tile(a, slot / a.H, slot % a.H, n % query_tiles * kQueryTile, head_in(slot));
+  };
+  // The tasks with the most products first: dkeys' first key tiles, then dquery's last query tiles.
+  const auto run_part = [&](std::int64_t n, const TileArrays& tiles) HWY_ATTR {
+    const std::int64_t slot = n % heads, part = n / heads, b = slot / a.H, h = slot % a.H;
+    const HeadArrays head = head_in(slot);
+    if (part < key_tiles) {
+      return run_task(a, {b, h, false, true, part, part + 1, 0, query_tiles}, head, tiles);
+    }
+    constexpr std::int64_t kRatio = kKeyTile / kQueryTile;
+    const std::int64_t key_tile = 2 * key_tiles - 1 - part;
+    run_task(a,
+             {b, h, true, false, 0, key_tile + 1, key_tile * kRatio,
+              std::min((key_tile + 1) * kRatio, query_tiles)},
+             head, tiles);
+  };
 #pragma omp parallel num_threads(threads)
   {
     const TileArrays tiles = tiles_of_thread();
 #pragma omp for schedule(static)
-    for (std::int64_t n = 0; n < heads * query_tiles; ++n) {
-      const std::int64_t slot = n / query_tiles;
-      pack_query_tile(a, slot / a.H, slot % a.H, n % query_tiles * kQueryTile, head_in(slot));
-    }
-    // The tasks with the most products first: dkeys' first key tiles, then dquery's last query
-    // tiles.
+    for (std::int64_t n = 0; n < heads * query_tiles; ++n) pack_part(n);
 #pragma omp for schedule(dynamic, 1)
-    for (std::int64_t n = 0; n < heads * 2 * key_tiles; ++n) {
-      const std::int64_t slot = n % heads, part = n / heads, b = slot / a.H, h = slot % a.H;
-      const HeadArrays head = head_in(slot);
-      if (part < key_tiles) {
-        run_task(a, {b, h, false, true, part, part + 1, 0, query_tiles}, head, tiles);
-        continue;
-      }
-      constexpr std::int64_t kRatio = kKeyTile / kQueryTile;
-      const std::int64_t key_tile = 2 * key_tiles - 1 - part;
-      run_task(a,
-               {b, h, true, false, 0, key_tile + 1, key_tile * kRatio,
-                std::min((key_tile + 1) * kRatio, query_tiles)},
-               head, tiles);
-    }
+    for (std::int64_t n = 0; n < heads * 2 * key_tiles; ++n) run_part(n, tiles);
   }
 }
 
