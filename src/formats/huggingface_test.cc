@@ -87,6 +87,11 @@ TEST_F(HuggingFaceFolder, WeightsOfOtherPrograms) {
   fs::remove(path("model/tf_model.h5"));
   write("model/model.fp16.safetensors", "");
   expect_error({"no weights", "model.fp16.safetensors is there", "the name model.safetensors"});
+  // Neither a part of weights nor a link to nothing can be given the plain name.
+  fs::remove(path("model/model.fp16.safetensors"));
+  write("model/model.fp16-00001-of-00002.safetensors", "");
+  fs::create_symlink("../blobs/none", path("model/model.safetensors"));
+  expect_error({"no weights", "download the model again"});
 }
 
 // Adds a head to the file: the embedding's bytes, or with one of them changed.

@@ -7,7 +7,7 @@ namespace {
 // clang-format off
 constexpr CommonSize kVocabularies[] = {
     {"GPT-2",            50257, 1.0, 1024, true},
-    {"nanoGPT",          50304, 1.2, 1024, false},
+    {"nanoGPT",          50304, 1.2, 1024, false},  // who asks is more often of nanoGPT
     {"Llama 2, Mistral", 32000, 0.4, 0, false},
     {"Phi-3",            32064, 0.15, 0, false},
     {"Llama 3",         128256, 0.3, 0, false},

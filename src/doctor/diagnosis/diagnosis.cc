@@ -158,8 +158,9 @@ bool explain_log_alone(const FailureEvidence& evidence, FoundCandidates& found, 
   }
   if (candidates.size() > kMaxCandidates) candidates.resize(kMaxCandidates);
   found.candidates = std::move(candidates);
-  found.alike_count = runs[judged.run].alike_count;
+  found.alike_count = 0;  // of a run that is not assumed nothing is said
   if (!judged.is_assumable) return true;
+  found.alike_count = runs[judged.run].alike_count;
   result.trial = std::move(judged.trial);
   found.matched = std::move(runs[judged.run].memory);
   return true;

@@ -53,7 +53,13 @@ LogAloneVerdict judge_log_alone(const FailureEvidence& evidence,
     return a.second.weight < b.second.weight;
   });
   LogAloneVerdict result = std::move(winner->second.best);
-  result.verdict.confidence *= winner->second.weight / total;
+  // Where none of the runs may be it, the figures alone speak.
+  double none = 1;
+  for (const ExplainingRun& run : runs) none -= run.weight;
+  none = std::max(0.0, none);
+  const double by_none = by_figures.cause == result.verdict.cause ? by_figures.confidence : 0;
+  result.verdict.confidence =
+      (winner->second.weight * result.verdict.confidence + none * by_none) / (total + none);
   result.is_assumable = weight_of_kin(runs, runs[result.run].memory.run) >= kAssumable;
   return result;
 }

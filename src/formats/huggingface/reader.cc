@@ -124,10 +124,11 @@ void require_tied(const ModelConfig& config, const WeightFiles& files, const Sou
   throw DataError(fmt::format(
       "{}: {} is not tied to the token embedding\nSnug's models share the two, as GPT-2's do{}",
       source.name, kHead,
-      config.is_tied ? "; config.json ties them, but the file has both, and they differ\n"
-                       "transformers 5 computes with lm_head, 4 with the embedding: where that is "
-                       "meant, set m.lm_head.weight = m.transformer.wte.weight and save it again"
-                     : ""));
+      config.is_tied
+          ? "; config.json ties them, but the file has both, and they differ\n"
+            "transformers 5 computes with lm_head, 4 with the embedding: where the embedding "
+            "is meant, set m.lm_head.weight = m.transformer.wte.weight and save it again"
+          : ""));
 }
 
 void drop_zero_biases(Source& source) {

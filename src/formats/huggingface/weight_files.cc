@@ -63,8 +63,9 @@ void add_safetensors(const checkpoint::Path& file, WeightFiles& files) {
 [[noreturn]] void fail_nested(const checkpoint::Path& path, std::string_view key) {
   throw DataError(fmt::format(
       "{} holds a dict under {}, where a tensor was wanted\nif the weights are in there, save them "
-      "alone: torch.save(torch.load('{}')[{}], 'pytorch_model.bin')",
-      path.string(), checkpoint::printable(key), path.string(), checkpoint::printable(key)));
+      "alone: torch.save(torch.load('{}')[{}], '{}')",
+      path.string(), checkpoint::printable(key), path.string(), checkpoint::printable(key),
+      path.string()));
 }
 
 void add_torch(const checkpoint::Path& path, WeightFiles& files) {
@@ -86,16 +87,26 @@ void add_torch(const checkpoint::Path& path, WeightFiles& files) {
 
 using AddFile = void (*)(const checkpoint::Path& file, WeightFiles& files);
 
-// "model.fp16.safetensors", as save_pretrained(variant="fp16") calls it; "" where there is none.
+// Whole weights under another name: "model.fp16.safetensors", as save_pretrained(variant="fp16")
+// calls it. Not one of several parts, and not the plain name itself, which is here as a link to
+// nothing where a cache was copied without its blobs.
+bool is_variant(const std::string& name) {
+  const bool is_weights = (name.starts_with("model.") && name.ends_with(".safetensors")) ||
+                          (name.starts_with("pytorch_model.") && name.ends_with(".bin"));
+  return is_weights && name != kSafetensors && name != kTorch &&
+         name.find("-of-") == std::string::npos;
+}
+
+// The first by name; "" where there is none.
 std::string find_variant(const checkpoint::Path& folder) {
-  std::error_code error;
+  std::string found;
+  std::error_code error, ignored;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename();
-    const bool is_one = (name.starts_with("model.") && name.ends_with(".safetensors")) ||
-                        (name.starts_with("pytorch_model.") && name.ends_with(".bin"));
-    if (is_one) return name;
+    if (!is_variant(name) || !it->is_regular_file(ignored)) continue;
+    if (found.empty() || name < found) found = name;
   }
-  return "";
+  return found;
 }
 
 // Weights of other programs, which a folder may hold instead.

@@ -213,20 +213,33 @@ std::string number_like(Language language, const std::string& value) {
   return value.find(' ') == std::string::npos ? value : amount_in(language, value);
 }
 
+std::size_t literal_length(std::string_view pattern) {
+  constexpr std::size_t kPlaceholder = 3;  // "{0}"
+  const auto count = static_cast<std::size_t>(std::ranges::count(pattern, '{'));
+  return pattern.size() - kPlaceholder * count;
+}
+
 std::optional<std::string> translated_line(Language language, std::string_view line) {
+  // Of the rows that match the one that says most of the line itself: "cannot create the folder
+  // {0}" before "cannot create {0}", wherever they stand.
+  const Texts* row = nullptr;
+  std::vector<std::string> values;
   for (const std::span<const Texts> table : all_line_tables()) {
     for (const Texts& texts : table) {
-      auto values = match(texts[0], line);
-      if (!values) continue;
-      // What follows "command line: ", and what a sentence gives as the reason, may be known too.
-      for (std::string& value : *values) {
-        const auto inner = translated_line(language, value);
-        value = inner ? *inner : number_like(language, value);
-      }
-      return text_in(language, texts, std::span<const std::string>(*values));
+      if (row != nullptr && literal_length(texts[0]) <= literal_length((*row)[0])) continue;
+      auto matched = match(texts[0], line);
+      if (!matched) continue;
+      row = &texts;
+      values = std::move(*matched);
     }
   }
-  return std::nullopt;
+  if (row == nullptr) return std::nullopt;
+  // What follows "command line: ", and what a sentence gives as the reason, may be known too.
+  for (std::string& value : values) {
+    const auto inner = translated_line(language, value);
+    value = inner ? *inner : number_like(language, value);
+  }
+  return text_in(language, *row, std::span<const std::string>(values));
 }
 
 // "config/mine.py:7: " before the words.

@@ -13,9 +13,10 @@ namespace snug::report {
 // Line by line; a line that is not in the table stays as it is. Source lines, names and keys stay.
 std::string translated(Language language, const std::string& message);
 
-// The rows, English first, in the order in which they are looked for: what is said of settings,
-// cards and plans; of config files, arguments and models to start from; of checkpoints; of files
-// and disks; of data sets; of other programs' checkpoints; of a run and the options of commands.
+// The rows, English first; of those that match a line the one with the most text of its own counts.
+// What is said of settings, cards and plans; of config files, arguments and models to start from;
+// of checkpoints; of files and disks; of data sets; of other programs' checkpoints; of a run and
+// the options of commands.
 std::span<const Texts> error_line_table();
 std::span<const Texts> config_line_table();
 std::span<const Texts> checkpoint_line_table();

@@ -149,5 +149,20 @@ TEST(ErrorTexts, NoLineIsTranslatedInPart) {
             "a thing takes one file, or - for standard input:");
 }
 
+// A line that is made of a row must be said by that row: one that another row takes away is never
+// seen, and the reader gets that other one's half of a translation.
+TEST(ErrorTexts, EveryRowIsTheOneThatItsLineFinds) {
+  for (const std::span<const Texts> table : all_line_tables()) {
+    for (const Texts& texts : table) {
+      const std::vector<std::string> values = {"Q0", "Q1", "Q2", "Q3", "Q4", "Q5", "Q6", "Q7"};
+      const auto said = [&](Language language) {
+        return text_in(language, texts, std::span<const std::string>(values));
+      };
+      EXPECT_EQ(translated(Language::kGerman, said(Language::kEnglish)), said(Language::kGerman))
+          << texts[0];
+    }
+  }
+}
+
 }  // namespace
 }  // namespace snug::report

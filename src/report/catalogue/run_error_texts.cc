@@ -44,7 +44,6 @@ constexpr Texts kRunLines[] = {
 {"the model knows {0}, the data set has {1}", "模型有 {0} 个，数据集有 {1} 个", "モデルは {0}、データセットは {1} です", "das Modell kennt {0}, der Datensatz hat {1}"},
 {"name the data set the model was trained on with --dataset, or prepare it again from the same text", "请用 --dataset 指定训练模型的数据集，或用同一文本重新准备", "学習に使ったデータセットを --dataset で指定するか、同じテキストから準備し直してください", "bitte mit --dataset den Datensatz des Modells nennen oder ihn aus demselben Text neu vorbereiten"},
 {"nothing to sample from: {0} holds no checkpoint", "没有可采样的内容：{0} 中没有检查点", "生成できません：{0} にチェックポイントがありません", "Nichts zum Sampeln: {0} enthält keinen Checkpoint"},
-{"train first, or name the run's folder with --out_dir", "请先训练，或用 --out_dir 指定运行的文件夹", "先に学習するか、--out_dir で実行のフォルダを指定してください", "bitte zuerst trainieren oder mit --out_dir den Ordner des Laufs nennen"},
 {"start is empty: give at least one character to go on from", "start 为空：请至少给出一个字符作为开头", "start が空です：始まりの文字を 1 つ以上書いてください", "start ist leer: bitte mindestens ein Zeichen als Anfang geben"},
 {"--start=FILE:path takes a text file, --start=\"text\" the text", "--start=FILE:路径 使用文本文件，--start=\"文本\" 使用文本", "--start=FILE:パス はテキストファイル、--start=\"文\" はその文を使います", "--start=FILE:Pfad nimmt eine Textdatei, --start=\"Text\" den Text"},
 {"the model's logits are NaN or infinite: the checkpoint's weights are not finite", "模型的 logits 为 NaN 或无穷大：检查点的权重不是有限数", "モデルの logits が NaN か無限大です：チェックポイントの重みが有限ではありません", "Die Logits des Modells sind NaN oder unendlich: Die Gewichte des Checkpoints sind nicht endlich"},
