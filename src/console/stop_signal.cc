@@ -3,8 +3,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -18,6 +20,12 @@ static_assert(std::atomic<int>::is_always_lock_free, "a handler must not wait fo
 std::atomic<const char*> g_answer{""};
 std::atomic<std::int64_t> g_first_milliseconds{0};
 constexpr std::int64_t kPairMilliseconds = 1000;
+
+// oneDNN's generated code for AVX2 (2.6.3) keeps numbers below its stack pointer, beyond the 128
+// bytes that belong to it: a handler's frame there overwrote them, and the heap after them. So the
+// frame goes elsewhere. The main thread, which computes, is the one that a process's signals come
+// to.
+alignas(16) std::array<std::byte, 64 << 10> g_handler_stack;
 
 std::int64_t now_milliseconds() {
   timespec now{};
@@ -46,9 +54,13 @@ void on_signal(int signal) {
 StopSignal::StopSignal(const char* answer) {
   g_signal = 0;
   g_answer = answer;
+  stack_t stack{};
+  stack.ss_sp = g_handler_stack.data();
+  stack.ss_size = g_handler_stack.size();
+  sigaltstack(&stack, &previous_stack_);
   struct sigaction action {};
   action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], nullptr, &previous_[i]);
     const bool ignored = (previous_[i].sa_flags & SA_SIGINFO) == 0 &&
@@ -59,6 +71,7 @@ StopSignal::StopSignal(const char* answer) {
 
 StopSignal::~StopSignal() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &previous_[i], nullptr);
+  sigaltstack(&previous_stack_, nullptr);
 }
 
 bool StopSignal::requested() const noexcept { return g_signal != 0; }

@@ -11,7 +11,7 @@ namespace snug::console {
 // second SIGINT or SIGTERM ends the process, unless it comes within a second of the first: a key
 // held down or a script that sends two must not lose a save. A second SIGHUP does not: a terminal
 // that closes may send two. A SIGHUP that was ignored before (nohup) stays ignored. The end of its
-// life restores what was before. One at a time.
+// life restores what was before. One at a time, on the main thread.
 class StopSignal {
  public:
   // `answer` goes to standard error at the first signal; text that lives as long as the program.
@@ -27,6 +27,7 @@ class StopSignal {
  private:
   static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
   std::array<struct sigaction, kSignals.size()> previous_{};
+  stack_t previous_stack_{};
 };
 
 }  // namespace snug::console
