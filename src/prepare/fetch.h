@@ -2,6 +2,7 @@
 // what is linked is in memory in every run.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -20,7 +21,8 @@ RemoteFile tiny_shakespeare();
 bool is_intact(const std::filesystem::path& path, const RemoteFile& file);
 
 // Puts the file at `path`, whole and with the right checksum, or throws DataError, which says what
-// to do without a network.
-void fetch(const RemoteFile& file, const std::filesystem::path& path);
+// to do without a network. A server that sends a byte now and then is given up after `most_time`.
+void fetch(const RemoteFile& file, const std::filesystem::path& path,
+           std::chrono::milliseconds most_time = std::chrono::seconds(300));
 
 }  // namespace snug::prepare

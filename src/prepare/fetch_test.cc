@@ -1,11 +1,15 @@
 // Fetching, with programs of the test's own in the place of curl and wget.
 #include "prepare/fetch.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <chrono>
 #include <cstdlib>
 
 #include "prepare/prepare_for_test.h"
@@ -82,6 +86,62 @@ TEST_F(FetchTest, AnotherText) {
 TEST_F(FetchTest, ATextWithoutEndIsCut) {
   install("curl", "while :; do echo more; done");
   expect_holds(refusal(), {"not the text", "62 bytes or more instead of 61"});
+}
+
+// More than a pipe holds, on the one that could be forgotten.
+TEST_F(FetchTest, AProgramThatComplainsAtLengthIsHeardOut) {
+  folder_.write("noise", std::string(200'000, 'x') + "\n");
+  const std::string complain = "/bin/cat " + path("noise").string() + " >&2";
+  for (const std::string& script :
+       {complain + "; " + send(), send() + "; " + complain, send() + "; exec >&-; " + complain}) {
+    install("curl", script);
+    fetch(file(), path("data/input.txt"));
+    EXPECT_EQ(folder_.read("data/input.txt"), kText) << script;
+    fs::remove_all(path("data"));
+  }
+  install("curl", "echo 'curl: (56) reset' >&2; " + complain + "; exit 56");
+  expect_holds(refusal(), {"exit code 56 of curl): curl: (56) reset\nget "});
+}
+
+TEST_F(FetchTest, AProgramThatCannotBeStartedIsNotCalledMissing) {
+  install("curl", send());
+  ::chmod(path("bin/curl").c_str(), 0644);
+  expect_holds(refusal(), {"curl could not be started: Permission denied\nget "});
+  install("wget", send());
+  fetch(file(), path("data/input.txt"));
+  EXPECT_EQ(folder_.read("data/input.txt"), kText);
+}
+
+// It would write to where Snug's own output goes.
+TEST_F(FetchTest, WithoutAPipeNothingIsStarted) {
+  install("curl", ": > " + path("started").string() + "; " + send());
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(next, 0);
+  ::close(next);
+  const rlimit none = {static_cast<rlim_t>(next), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::string message =
+      message_of<DeviceError>([&] { fetch(file(), path("data/input.txt")); });
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  expect_holds(message, {"cannot open a pipe", "Too many open files", "ulimit -n"});
+  EXPECT_FALSE(fs::exists(path("started")));
+}
+
+TEST_F(FetchTest, ADownloadWithoutEndIsGivenUp) {
+  const auto late = [&] {
+    return message_of<DataError>(
+        [&] { fetch(file(), path("data/input.txt"), std::chrono::milliseconds(100)); });
+  };
+  install("wget", "while :; do echo -n .; /bin/sleep 0.04; done");
+  expect_holds(late(), {"could not be fetched: wget was not done after 0.1 seconds\nget "});
+  // One that says nothing, and one that does not even listen.
+  install("wget", "exec >&- 2>&-; exec /bin/sleep 100");
+  expect_holds(late(), {"wget was not done after 0.1 seconds"});
+  install("curl", "trap '' TERM; while :; do :; done");
+  expect_holds(late(), {"curl was not done after 0.1 seconds"});
+  EXPECT_FALSE(fs::exists(path("data")));
 }
 
 }  // namespace
