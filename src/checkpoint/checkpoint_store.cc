@@ -147,17 +147,17 @@ void CheckpointStore::check_space(const CheckpointTensors& tensors, Space space)
     count = std::max<std::int64_t>(keep_count_ + 2 - there, 1);
   }
   const std::int64_t needed = checked_mul(one, count);
-  const std::int64_t available = file_system_->free_bytes(out_.nearest_existing());
-  if (available >= needed) return;
+  const auto available = file_system_->free_bytes(out_.nearest_existing());
+  if (!available || *available >= needed) return;
   const std::string what =
       count == 1
           ? "a checkpoint"
           : fmt::format("the {} checkpoints that are there at once while this run saves", count);
-  throw SaveFailed(
-      fmt::format("not enough disk space for {} in {}\nneeds {} ({} bytes), {} ({} bytes) free\n"
-                  "free some space{} or name another out_dir",
-                  what, out_.path().string(), format_bytes(needed), needed, format_bytes(available),
-                  available, count > 1 && keep_count_ > 1 ? ", lower --keep_checkpoints" : ""));
+  throw SaveFailed(fmt::format(
+      "not enough disk space for {} in {}\nneeds {} ({} bytes), {} ({} bytes) free\n"
+      "free some space{} or name another out_dir",
+      what, out_.path().string(), format_bytes(needed), needed, format_bytes(*available),
+      *available, count > 1 && keep_count_ > 1 ? ", lower --keep_checkpoints" : ""));
 }
 
 std::optional<Path> CheckpointStore::set_aside(const std::vector<std::string>& companions) {
@@ -224,9 +224,11 @@ std::string CheckpointStore::save_failure(const TrainingState& state,
     advice = "make room, then resume";
     try {
       const std::int64_t needed = checkpoint_bytes(tensors);
-      const std::int64_t available = file_system_->free_bytes(out_.path());
-      text += fmt::format("needs {} ({} bytes), {} ({} bytes) free in {}\n", format_bytes(needed),
-                          needed, format_bytes(available), available, out_.path().string());
+      const auto available = file_system_->free_bytes(out_.path());
+      if (available) {
+        text += fmt::format("needs {} ({} bytes), {} ({} bytes) free in {}\n", format_bytes(needed),
+                            needed, format_bytes(*available), *available, out_.path().string());
+      }
     } catch (
         const FileError&) {  // NOLINT(bugprone-empty-catch): the first error is the one to tell
     }

@@ -334,9 +334,9 @@ TEST_F(CheckpointStoreTest, TheErrorThatStoppedASaveIsTold) {
   class Failing : public FaultyFileSystem {
    public:
     using FaultyFileSystem::FaultyFileSystem;
-    std::int64_t free_bytes(const Path& folder) override {
+    std::optional<std::int64_t> free_bytes(const Path& folder) override {
       if (asked_++ > 0) throw FileError("read the free space of", folder, ENOENT);
-      return INT64_MAX;
+      return std::nullopt;
     }
     int asked_ = 0;
   };

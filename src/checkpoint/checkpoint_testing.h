@@ -105,7 +105,7 @@ class FaultyFileSystem : public FileSystem {
   std::vector<Path> list(const Path& folder) override;
   Path read_link(const Path& path) override;
   std::unique_ptr<InputFile> open_file(const Path& path) override;
-  std::int64_t free_bytes(const Path& folder) override;
+  std::optional<std::int64_t> free_bytes(const Path& folder) override;
 
  private:
   void pass(const Path& path);

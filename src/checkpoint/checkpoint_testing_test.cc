@@ -253,7 +253,7 @@ std::unique_ptr<InputFile> FaultyFileSystem::open_file(const Path& path) {
   return std::make_unique<FaultyInputFile>(path, plan_);
 }
 
-std::int64_t FaultyFileSystem::free_bytes(const Path& folder) {
+std::optional<std::int64_t> FaultyFileSystem::free_bytes(const Path& folder) {
   return plan_.free_bytes >= 0 ? plan_.free_bytes : FileSystem::free_bytes(folder);
 }
 

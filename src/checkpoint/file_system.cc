@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -119,12 +118,11 @@ std::unique_ptr<InputFile> FileSystem::open_file(const Path& path) try {
   throw FileError("open", path, error.error_number);
 }
 
-std::int64_t FileSystem::free_bytes(const Path& folder) {
+std::optional<std::int64_t> FileSystem::free_bytes(const Path& folder) {
   std::error_code error;
   const auto space = std::filesystem::space(folder, error);
   if (error) throw FileError("read the free space of", folder, error.value());
-  // One without a size, such as /proc, does not count bytes: a write tells.
-  if (space.capacity == 0) return std::numeric_limits<std::int64_t>::max();
+  if (space.capacity == 0) return std::nullopt;
   return static_cast<std::int64_t>(space.available);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,8 +59,9 @@ class FileSystem {
   // be told, so that only what is certain counts as missing.
   virtual std::unique_ptr<InputFile> open_file(const Path& path);
 
-  // What an ordinary user may still write to the file system that holds `folder`.
-  virtual std::int64_t free_bytes(const Path& folder);
+  // What an ordinary user may still write to the file system that holds `folder`; nothing where it
+  // has no size, such as /proc, and does not count bytes: a write tells.
+  virtual std::optional<std::int64_t> free_bytes(const Path& folder);
 };
 
 // A file being written, straight from the caller's memory. `finish` makes it durable; a file that
