@@ -35,16 +35,22 @@ void OptionReader::fail(const std::string& what) const {
                                 command_.substr(0, command_.find(' '))));
 }
 
-std::optional<std::string> OptionReader::value(const std::string& name) {
-  known_.push_back("--" + name + "=");
+std::vector<std::string> OptionReader::take_values(const std::string& name) {
   const std::string prefix = "--" + name + "=";
-  std::optional<std::string> found;
-  for (const std::string& argument : arguments_) {
-    if (argument.starts_with(prefix)) found = argument.substr(prefix.size());
-  }
-  std::erase_if(arguments_, [&](const std::string& a) { return a.starts_with(prefix); });
-  if (found && found->empty()) fail(fmt::format("--{}= is without a value", name));
-  return found;
+  known_.push_back(prefix);
+  std::vector<std::string> values;
+  std::erase_if(arguments_, [&](const std::string& argument) {
+    if (!argument.starts_with(prefix)) return false;
+    if (argument.size() == prefix.size()) fail(fmt::format("--{}= is without a value", name));
+    values.push_back(argument.substr(prefix.size()));
+    return true;
+  });
+  return values;
+}
+
+std::optional<std::string> OptionReader::value(const std::string& name) {
+  const std::vector<std::string> values = take_values(name);
+  return values.empty() ? std::nullopt : std::optional(values.back());
 }
 
 bool OptionReader::flag(const std::string& name) {
@@ -54,37 +60,36 @@ bool OptionReader::flag(const std::string& name) {
 
 std::optional<std::size_t> OptionReader::choice(const std::string& name,
                                                 const std::vector<std::string>& words) {
-  const std::optional<std::string> text = value(name);
-  if (!text) return std::nullopt;
-  const auto at = std::find(words.begin(), words.end(), *text);
-  if (at == words.end()) fail(fmt::format("--{}={} is none of {}", name, *text, list_of(words)));
-  return static_cast<std::size_t>(at - words.begin());
+  std::optional<std::size_t> chosen;
+  for (const std::string& text : take_values(name)) {
+    const auto at = std::find(words.begin(), words.end(), text);
+    if (at == words.end()) fail(fmt::format("--{}={} is none of {}", name, text, list_of(words)));
+    chosen = static_cast<std::size_t>(at - words.begin());
+  }
+  return chosen;
 }
 
 std::optional<std::int64_t> OptionReader::number(const std::string& name, std::int64_t minimum) {
-  // Those that a later one overrides are looked at too: a slip is told wherever it stands.
-  const std::string prefix = "--" + name + "=";
   std::optional<std::int64_t> number;
-  for (const std::string& argument : arguments_) {
-    if (!argument.starts_with(prefix) || argument.size() == prefix.size()) continue;
-    const std::string text = argument.substr(prefix.size());
+  for (const std::string& text : take_values(name)) {
     number = parsed<std::int64_t>(text);
     if (!number || *number < minimum) {
       fail(fmt::format("--{}={} is not a whole number of {} or more", name, text, minimum));
     }
   }
-  value(name);  // takes them out, and refuses an empty one
   return number;
 }
 
 std::optional<double> OptionReader::share(const std::string& name) {
-  const std::optional<std::string> text = value(name);
-  if (!text) return std::nullopt;
-  const bool percent = text->ends_with('%');
-  const auto number = parsed<double>(text->substr(0, text->size() - (percent ? 1 : 0)));
-  const double share = number.value_or(-1) / (percent ? 100.0 : 1.0);
-  if (!(share > 0 && share < 1)) {
-    fail(fmt::format("--{}={} is not a share between 0 and 1, such as 0.0005 or 10%", name, *text));
+  std::optional<double> share;
+  for (const std::string& text : take_values(name)) {
+    const bool percent = text.ends_with('%');
+    const auto number = parsed<double>(text.substr(0, text.size() - (percent ? 1 : 0)));
+    share = number.value_or(-1) / (percent ? 100.0 : 1.0);
+    if (!(*share > 0 && *share < 1)) {
+      fail(
+          fmt::format("--{}={} is not a share between 0 and 1, such as 0.0005 or 10%", name, text));
+    }
   }
   return share;
 }

@@ -16,7 +16,8 @@ class OptionReader {
   // `command` is for messages: "prepare bpe". A single "-" is a name.
   OptionReader(std::string command, Arguments arguments);
 
-  // The value of --name=..., the last one given. Empty values are refused.
+  // The value of --name=..., the last one given. Those that it overrides are checked like it, an
+  // empty one above all: a slip is told wherever it stands. So for the three kinds below.
   std::optional<std::string> value(const std::string& name);
   bool flag(const std::string& name);
   // The index of the value among `words`; throws ConfigError, listing them, for another one.
@@ -31,6 +32,8 @@ class OptionReader {
 
  private:
   [[noreturn]] void fail(const std::string& what) const;
+  // Every value of --name=..., in order; they are no arguments any more.
+  std::vector<std::string> take_values(const std::string& name);
 
   std::string command_;
   std::vector<std::string> arguments_;

@@ -114,7 +114,18 @@ TEST_F(CliTest, LaterOptionOfPrepareWins) {
   run({"prepare", "tales", "b", "--seed=3", "--bytes=10000", "--seed=4", "--bytes=20000"});
   EXPECT_FALSE(read("a/train.bin").empty());
   EXPECT_EQ(read("a/train.bin"), read("b/train.bin"));
+}
+
+TEST_F(CliTest, ASlipIsToldThoughALaterOptionWins) {
   expect_error(run({"prepare", "tales", "c", "--seed=x", "--seed=4"}), 2, {"--seed=x"});
+  expect_error(run({"prepare", "tales", "c", "--seed=", "--seed=3"}), 2, {"--seed= is without"});
+  expect_error(run({"prepare", "tales", "c", "--seed=3", "--seed="}), 2, {"--seed= is without"});
+  expect_error(run({"prepare", "bpe", "small.txt", "d", "--eot=maybe", "--eot=none"}), 2,
+               {"--eot=maybe is none of"});
+  expect_error(run({"prepare", "bpe", "small.txt", "d", "--val=2", "--val=10%"}), 2,
+               {"--val=2 is not a share"});
+  EXPECT_FALSE(exists("c"));
+  EXPECT_FALSE(exists("d"));
 }
 
 TEST_F(CliTest, PlanShowsVerdictAndParts) {
