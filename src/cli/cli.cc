@@ -52,7 +52,7 @@ constexpr CommandRow kCommands[] = {
 constexpr std::string_view kLanguageOption = "--lang=";
 
 // Not fmt::print, which throws: when nobody can read the message, the exit code still tells.
-void put_error(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+void put_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 // The last --lang; empty where the locale decides.
 std::string chosen_language(Arguments arguments) {
@@ -84,6 +84,13 @@ int fail_output(Arguments arguments) {
   return fail(arguments, ExitCode::kDevice,
               "not all of the output could be written\n"
               "check the disk that it goes to, or the program that reads it");
+}
+
+// In English: a translation would need memory.
+int fail_memory() noexcept {
+  std::fflush(stdout);
+  put_error("snug: the system has no memory left for the program itself\n");
+  return static_cast<int>(ExitCode::kDevice);
 }
 
 [[noreturn]] void fail_unknown_command(const std::string& word) {
@@ -148,6 +155,26 @@ int dispatch(const std::vector<std::string>& words) {
     return 0;
   }
   fail_unknown_command(first);
+}
+
+// What runs out of memory goes on to the caller, also while it tells of another error.
+int run_words(const std::vector<std::string>& words) {
+  try {
+    const int code = dispatch(words);
+    const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    if (written || code != 0) return code;
+    return fail_output(words);
+  } catch (const Error& error) {
+    return fail(words, error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) return fail_output(words);
+    return fail(words, ExitCode::kDevice, fmt::format("the system refused: {}", error.what()));
+  } catch (const std::exception& error) {
+    return fail(words, ExitCode::kInternal,
+                fmt::format("a bug of ours: {}\nplease report it with the command", error.what()));
+  }
 }
 
 }  // namespace
@@ -218,27 +245,13 @@ bool asks_for_help(Arguments arguments) {
                      [](const std::string& a) { return a == "-h" || a == "--help"; });
 }
 
-int run_cli(int argc, char** argv) {
+int run_cli(int argc, char** argv) try {
   // A write beyond `ulimit -f` then fails like one to a full disk, and is said like one.
   std::signal(SIGXFSZ, SIG_IGN);
   console::filter_standard_output();
-  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  try {
-    const int code = dispatch(words);
-    const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-    if (written || code != 0) return code;
-    return fail_output(words);
-  } catch (const Error& error) {
-    return fail(words, error.code(), error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(words, ExitCode::kDevice, "the system has no memory left for the program itself");
-  } catch (const std::system_error& error) {
-    if (std::ferror(stdout) != 0) return fail_output(words);
-    return fail(words, ExitCode::kDevice, fmt::format("the system refused: {}", error.what()));
-  } catch (const std::exception& error) {
-    return fail(words, ExitCode::kInternal,
-                fmt::format("a bug of ours: {}\nplease report it with the command", error.what()));
-  }
+  return run_words(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+} catch (const std::bad_alloc&) {
+  return fail_memory();
 }
 
 }  // namespace snug::cli

@@ -75,7 +75,6 @@ constexpr Texts kFileLines[] = {
 {"the system refuses to start thread {0} of {1}: {2}", "系统拒绝启动第 {0} 个线程（共 {1} 个）：{2}", "システムがスレッド {0}（全 {1}）の開始を拒否しました：{2}", "Das System verweigert Thread {0} von {1}: {2}"},
 {"limits that may be in the way: ulimit -u (processes), ulimit -v (address space), the container's", "可能的限制：ulimit -u（进程数）、ulimit -v（地址空间）、容器的限制", "考えられる制限：ulimit -u（プロセス数）、ulimit -v（アドレス空間）、コンテナの制限", "Grenzen, die im Weg sein können: ulimit -u (Prozesse), ulimit -v (Adressraum), die des Containers"},
 {"use fewer with --threads={0}, or raise the limit", "请用 --threads={0} 减少线程，或提高限制", "--threads={0} で減らすか、制限を上げてください", "bitte mit --threads={0} weniger nehmen oder die Grenze erhöhen"},
-{"the system has no memory left for the program itself", "系统没有剩余内存供程序本身使用", "プログラム自体に使えるメモリが残っていません", "Das System hat für das Programm selbst keinen Speicher mehr"},
 {"the system refused: {0}", "系统拒绝：{0}", "システムが拒否しました：{0}", "Das System hat abgelehnt: {0}"},
 {"not all of the output could be written", "输出未能全部写出", "出力をすべて書き出せませんでした", "Die Ausgabe konnte nicht ganz geschrieben werden"},
 {"check the disk that it goes to, or the program that reads it", "请检查目标磁盘，或读取输出的程序", "書き込み先のディスクか、出力を読むプログラムを確認してください", "bitte den Datenträger prüfen, auf den sie geht, oder das Programm, das sie liest"},
