@@ -27,6 +27,7 @@ const std::set<std::string> kFolders = {"base",   "checkpoint", "cli",     "conf
 
 // Pieces that a longer line is put together from; the whole lines have their rows.
 const std::set<std::string> kPieces = {
+    "7 bytes7 instead of 7",
     "7 does not know '7'7",
     "7 became 7 at iteration 7: training has diverged",
     "7 is 7, not a file",
@@ -34,13 +35,16 @@ const std::set<std::string> kPieces = {
     "a folder",
     "a pipe or device",
     "it is cut off: 7 more bytes wanted, 7 left",
+    "its checksum is another",
     "not enough disk space for 7 in 7",
     "standard input",
     "the gradient norm",
     "the loss",
     "the model was trained on '7', but 7/meta.pkl 7",
     "the model was trained with 7, the data set has 77",
+    "the text could not be fetched (exit code 7 of 7)77",
     "the validation loss",
+    "what was fetched is not the text that it should be: 7",
 };
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
