@@ -146,8 +146,9 @@ __device__ __forceinline__ float scale_of(double norm, const Scalars& s) {
   return static_cast<float>(s.gradient_scale * clip);
 }
 
-// Four elements per thread. One thread of a block makes the scale: a division of doubles keeps a
-// GeForce card, with two units for them per multiprocessor, as busy as the block's memory does.
+// Four elements per thread. One thread of a block makes the scale: a GeForce card has two units for
+// doubles per multiprocessor, and a division in every thread would keep them busy for two fifths of
+// the time that the block's memory takes.
 template <class Moment, class Copy>
 __global__ void __launch_bounds__(kThreads) adamw_kernel(AdamWArguments<Moment, Copy> op) {
   SNUG_SHARED(float, scale_of_block, );
