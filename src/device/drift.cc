@@ -1,4 +1,5 @@
 // How far one device is off to one side on average: see op_bounds.h.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -21,17 +22,18 @@ class SignedSum {
     rows_[row] += difference;
     columns_[column] += difference;
   }
-  // Both as a share of `magnitude`. Of a single row nothing can be said about rows.
+  // Both as a share of `magnitude`.
   Drift over(double magnitude) const {
-    double variance = squares_;
-    if (rows_.size() > 1) {
-      variance = std::max({variance, squares_of(rows_), squares_of(columns_)});
-    }
+    const double variance = std::max({squares_, squares_of(rows_), squares_of(columns_)});
     return {sum_ / magnitude, std::sqrt(variance) / magnitude};
   }
+  bool is_finite() const { return std::isfinite(sum_) && std::isfinite(squares_); }
 
  private:
+  // Of a single row, or column, nothing can be said: its sum is that of all, whose square would
+  // hide any drift.
   static double squares_of(const std::vector<double>& sums) {
+    if (sums.size() < 2) return 0;
     double squares = 0;
     for (const double sum : sums) squares += sum * sum;
     return squares;
@@ -63,7 +65,7 @@ Drift drift_as(std::span<const std::byte> a, std::span<const std::byte> b, std::
     inward.add(i / width, i % width, y < 0 ? -apart : apart);
     down.add(i / width, i % width, apart);
   }
-  if (magnitude == 0 || !std::isfinite(magnitude)) return {};
+  if (magnitude == 0 || !std::isfinite(magnitude) || !down.is_finite()) return {};
   const Drift first = inward.over(magnitude), second = down.over(magnitude);
   const auto stands_out = [](const Drift& drift) {
     return drift.error == 0 ? 0 : std::abs(drift.mean) / drift.error;

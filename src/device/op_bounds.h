@@ -34,7 +34,8 @@ double difference(std::span<const std::byte> a, std::span<const std::byte> b, DT
 // The sum of a's differences from b over the sum of b's magnitudes: differences to zero (an op that
 // cuts off instead of rounding) or down, whichever stands out more. `error` is the standard error
 // of that mean were there no drift: differences within a row, or within a column, may go together,
-// so that it is made of the sums of rows and columns, not of single numbers.
+// so that it is made of the sums of rows and columns, where there are several, not of single
+// numbers alone. Both are 0 where a number is not finite: `difference` tells of that.
 struct Drift {
   double mean = 0, error = 0;
 };

@@ -3,6 +3,7 @@
 // shapes that a real run has; then short trainings run freely on both.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <string>

@@ -169,6 +169,41 @@ TEST(OpBounds, WhatAColumnSharesIsNoDrift) {
   EXPECT_LT(std::abs(drift.mean), 6 * drift.error);
 }
 
+// Losses are one number a row: of a single column, as of a single row, numbers are compared alone.
+TEST(OpBounds, ADriftIsSeenInASingleColumnAndInASingleRow) {
+  constexpr std::int64_t kCount = 200;
+  std::vector<float> here, off, above;
+  for (std::int64_t i = 0; i < kCount; ++i) {
+    const auto number = static_cast<double>(i);
+    const auto error = static_cast<float>(std::cos(3.1 * number));
+    here.push_back(1.0f + 0.5f * static_cast<float>(std::sin(1.1 * number)));
+    off.push_back(here.back() + 1e-3f * error);
+    above.push_back(here.back() + 1e-3f * (error + 1));
+  }
+  for (const std::int64_t width : {std::int64_t{1}, kCount}) {
+    const auto standard_errors = [&](const std::vector<float>& card) {
+      const device::Drift drift = device::drift_of(
+          std::as_bytes(std::span(card)), std::as_bytes(std::span(here)), DType::kF32, width);
+      return std::abs(drift.mean) / drift.error;
+    };
+    EXPECT_LT(standard_errors(off), 4) << width;
+    EXPECT_GT(standard_errors(above), 6) << width;
+  }
+}
+
+// What is not finite is `difference`'s to tell, by an infinite one.
+TEST(OpBounds, NumbersThatAreNotFiniteHaveNoDrift) {
+  const std::vector<float> here(12, 1.0f);
+  for (const float wrong : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+    std::vector<float> card = here;
+    card[5] = wrong;
+    const device::Drift drift = device::drift_of(std::as_bytes(std::span(card)),
+                                                 std::as_bytes(std::span(here)), DType::kF32, 4);
+    EXPECT_EQ(drift.mean, 0) << wrong;
+    EXPECT_EQ(drift.error, 0) << wrong;
+  }
+}
+
 // A single wrong number among many is seen.
 TEST(OpBounds, DifferencesAreThoseOfTheWorst) {
   std::vector<float> here(40 * 64, 0);
