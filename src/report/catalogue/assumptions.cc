@@ -35,12 +35,12 @@ constexpr std::array<MessageRow<doctor::torch::TorchAssumptionId>, doctor::torch
  "scaled_dot_product_attention runs its memory-efficient kernel (fp32, or a head size that flash does not take): no T x T tensor is kept",
  "scaled_dot_product_attention 使用省显存内核（fp32，或 flash 不支持的头宽）：不保留 T x T 张量",
  "scaled_dot_product_attention は省メモリカーネルを使います（fp32、または flash が対応しないヘッド幅）。T x T のテンソルは保持しません",
- "scaled_dot_product_attention nutzt den speichersparenden Kernel (fp32 oder eine Kopfbreite, die Flash nicht unterstützt): Kein T×T-Tensor bleibt im Speicher"}},
+ "scaled_dot_product_attention nutzt den speichersparenden Kernel (fp32 oder eine Head-Breite, die Flash nicht unterstützt): Kein T×T-Tensor bleibt im Speicher"}},
 {doctor::torch::TorchAssumptionId::kMathAttention, {
  "no fused attention kernel takes this head size: T x T probabilities are kept in fp32",
  "没有融合的注意力内核支持这个头宽：保留 fp32 的 T x T 概率",
  "このヘッド幅に対応する融合アテンションカーネルがないため、T x T の確率を fp32 で保持します",
- "kein fusionierter Attention-Kernel unterstützt diese Kopfbreite: T×T-Wahrscheinlichkeiten bleiben in fp32 im Speicher"}},
+ "kein fusionierter Attention-Kernel unterstützt diese Head-Breite: T×T-Wahrscheinlichkeiten bleiben in fp32 im Speicher"}},
 {doctor::torch::TorchAssumptionId::kSlowAttention, {
  "PyTorch has no scaled_dot_product_attention: T x T probabilities and a mask per layer are kept",
  "PyTorch 没有 scaled_dot_product_attention：每层保留 T x T 概率和一个掩码",
@@ -80,7 +80,7 @@ constexpr std::array<MessageRow<doctor::torch::TorchAssumptionId>, doctor::torch
  "torch.compile with inductor of PyTorch 2.15 partitions the graph; other versions keep other tensors, so the peak is a range",
  "由 PyTorch 2.15 的 inductor（torch.compile）切分计算图；其他版本保留的张量不同，因此峰值是一个范围",
  "PyTorch 2.15 の inductor（torch.compile）が計算グラフを分割します。他の版では保持するテンソルが異なるため、ピークは範囲で示します",
- "torch.compile mit dem Inductor von PyTorch 2.15 teilt den Graphen; andere Versionen behalten andere Tensoren, deshalb ist der Höchststand ein Bereich"}},
+ "torch.compile mit dem Inductor von PyTorch 2.15 teilt den Graphen; andere Versionen behalten andere Tensoren, deshalb ist der Spitzenbedarf ein Bereich"}},
 {doctor::torch::TorchAssumptionId::kCheckpoint, {
  "torch.utils.checkpoint (not reentrant) wraps the first {0} of {1} blocks: each keeps its fp32 input and is recomputed in backward",
  "torch.utils.checkpoint（非重入）包住 {1} 层中的前 {0} 层：每层只保留 fp32 输入，在反向传播时重新计算",

@@ -120,7 +120,7 @@ TEST(ErrorTexts, PlacesSourcesAndNamesStay) {
   EXPECT_EQ(translated(Language::kGerman, error),
             "config/mine.py:7: n_embd = 512 ist nicht durch n_head = 12 teilbar\n"
             "    n_embd  = 512     # safer\n              ^^^\n"
-            "Jeder Head braucht eine ganze Breite: n_head = 8 behält 512 Breite (64 je Head), "
+            "Jeder Head braucht eine ganze Breite: n_head = 8 behält die Breite 512 (64 je Head), "
             "n_embd = 516 behält 12 Heads");
 }
 

@@ -30,7 +30,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "\"more than 1EB\" is a broken size, not a request: look at the first error above it.",
  "“more than 1EB” 是损坏的数值，并非真实的申请：请查看它之前的第一个报错。",
  "「more than 1EB」は壊れた値で、実際の要求ではありません。その前に出た最初のエラーを確認してください。",
- "„more than 1EB“ ist eine kaputte Größe, keine echte Anforderung: Maßgeblich ist der erste Fehler davor."}},
+ "„more than 1EB“ ist ein fehlerhafter Wert, keine echte Anforderung: Maßgeblich ist der erste Fehler davor."}},
 {doctor::diagnosis::NoteId::kOldRounding, {
  "PyTorch before 1.4 rounded large requests up to 128 KiB, not to 2 MiB.",
  "1.4 之前的 PyTorch 把较大的申请向上取整到 128 KiB，而不是 2 MiB。",
@@ -40,7 +40,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "The message prints {0}, which is rounded: the tensor has between {1} and {2}.",
  "报错中的 {0} 是取整后的数值：该张量的实际大小在 {1} 与 {2} 之间。",
  "メッセージの {0} は丸められた値です。実際のテンソルは {1} から {2} の間です。",
- "Die Meldung nennt {0}, das ist gerundet: Der Tensor hat zwischen {1} und {2}."}},
+ "Die Meldung nennt {0}, das ist gerundet: Der Tensor ist zwischen {1} und {2} groß."}},
 {doctor::diagnosis::NoteId::kSharedMemoryOfChip, {
  "A Triton kernel wants {0} of the chip's shared memory, the limit is {1}. That is not VRAM: a smaller batch does not help, a smaller tile or compile=False does.",
  "Triton 内核需要 {0} 的片上共享内存，上限是 {1}。这不是显存：减小批次大小没有用，缩小分块或设置 compile=False 才有用。",
@@ -80,7 +80,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "A check on the card itself failed: an index was beyond its table. In nanoGPT that is nearly always a token id beyond the vocabulary (data of another tokenizer, an old meta.pkl) or a position beyond block_size. What cuBLAS or the driver report after it follows from it. One step with device='cpu' shows the line.",
  "显卡上的检查失败：有索引超出了表的范围。在 nanoGPT 中几乎总是某个 token 编号超出词表（数据来自另一种分词器，或 meta.pkl 已过时），或者位置超过 block_size。之后 cuBLAS 或驱动的报错都由此引起。用 device='cpu' 跑一步即可看到出错的代码行。",
  "GPU 上のチェックに失敗しました。インデックスが表の範囲を超えています。nanoGPT ではほとんどの場合、トークン番号が語彙を超えているか（別のトークナイザのデータ、古い meta.pkl）、位置が block_size を超えています。その後の cuBLAS やドライバのエラーはその結果です。device='cpu' で 1 ステップ実行すれば該当行がわかります。",
- "Eine Prüfung auf der Karte selbst ist fehlgeschlagen: Ein Index lag außerhalb seiner Tabelle. In nanoGPT ist das fast immer eine Token-ID außerhalb des Vokabulars (Daten eines anderen Tokenizers, eine alte meta.pkl) oder eine Position ab block_size. Was cuBLAS oder der Treiber danach melden, folgt daraus. Ein Schritt mit device='cpu' zeigt die Zeile."}},
+ "Eine Prüfung auf der Karte selbst ist fehlgeschlagen: Ein Index lag außerhalb seiner Tabelle. In nanoGPT ist das fast immer eine Token-ID außerhalb des Vokabulars (Daten eines anderen Tokenizers, eine alte meta.pkl) oder eine Position jenseits von block_size. Was cuBLAS oder der Treiber danach melden, folgt daraus. Ein Schritt mit device='cpu' zeigt die Zeile."}},
 {doctor::diagnosis::NoteId::kOtherError, {
  "The run ended with {0}, which is not about memory.",
  "运行因 {0} 而终止，与内存或显存无关。",
@@ -110,12 +110,12 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "The driver prints no sizes. Usual reasons: no room for the CUDA context itself, too much pinned host memory, or another process on the card (nvidia-smi shows it).",
  "驱动没有给出大小。常见原因：放不下 CUDA 上下文、锁页内存过多，或显卡上有其他进程（可用 nvidia-smi 查看）。",
  "ドライバはサイズを表示しません。よくある原因は、CUDA コンテキスト自体が入らない、ピン留めしたホストメモリが多すぎる、他のプロセスが GPU を使っている（nvidia-smi で確認できます）、の三つです。",
- "Der Treiber nennt keine Größen. Übliche Gründe: kein Platz für den CUDA-Kontext selbst, zu viel gepinnter Arbeitsspeicher oder ein anderer Prozess auf der Karte (nvidia-smi zeigt ihn)."}},
+ "Der Treiber nennt keine Größen. Häufige Ursachen: kein Platz für den CUDA-Kontext selbst, zu viel gepinnter Arbeitsspeicher oder ein anderer Prozess auf der Karte (nvidia-smi zeigt ihn)."}},
 {doctor::diagnosis::NoteId::kBitsandbytesSetup, {
  "bitsandbytes does not work with this installation: it was built without support for the card, or does not find a CUDA library that goes with it. `python -m bitsandbytes` shows what is missing, `pip install -U bitsandbytes` brings a build for today's CUDA; until then torch.optim.AdamW works. A smaller batch does not help.",
  "bitsandbytes 在当前环境中无法使用：它在构建时没有启用 GPU 支持，或者找不到与之匹配的 CUDA 库。`python -m bitsandbytes` 会显示缺少什么，`pip install -U bitsandbytes` 可安装适配当前 CUDA 的版本；在此之前可以用 torch.optim.AdamW。减小批次大小没有用。",
  "この環境では bitsandbytes が動きません。GPU 非対応でビルドされているか、対応する CUDA ライブラリが見つかりません。不足しているものは `python -m bitsandbytes` で確認でき、`pip install -U bitsandbytes` で現在の CUDA に合うビルドが入ります。それまでは torch.optim.AdamW を使ってください。バッチを小さくしても効果はありません。",
- "bitsandbytes funktioniert in dieser Umgebung nicht: Es wurde ohne GPU-Unterstützung gebaut oder findet keine passende CUDA-Bibliothek. `python -m bitsandbytes` zeigt, was fehlt, `pip install -U bitsandbytes` bringt einen Build für das heutige CUDA; bis dahin geht torch.optim.AdamW. Ein kleinerer Batch hilft nicht."}},
+ "bitsandbytes funktioniert in dieser Umgebung nicht: Es wurde ohne GPU-Unterstützung gebaut oder findet keine passende CUDA-Bibliothek. `python -m bitsandbytes` zeigt, was fehlt, `pip install -U bitsandbytes` bringt einen Build für das heutige CUDA; bis dahin torch.optim.AdamW verwenden. Ein kleinerer Batch hilft nicht."}},
 {doctor::diagnosis::NoteId::kBitsandbytesCode, {
  "The error comes from bitsandbytes' own CUDA code, outside of PyTorch's allocator. Paged optimizers ask for managed memory, of which WSL2 and Windows give little: take AdamW8bit instead of PagedAdamW8bit (in Trainer optim='adamw_bnb_8bit'), or torch.optim.AdamW.",
  "报错来自 bitsandbytes 自己的 CUDA 代码，在 PyTorch 分配器之外。分页优化器要申请托管内存（managed memory），而 WSL2 和 Windows 能提供的很少：请把 PagedAdamW8bit 换成 AdamW8bit（Trainer 中为 optim='adamw_bnb_8bit'），或改用 torch.optim.AdamW。",
@@ -135,7 +135,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "On Apple chips the card shares the RAM: what other programs hold counts too.",
  "苹果芯片的显存与内存共用：其他程序占用的部分也算在内。",
  "Apple シリコンでは GPU と RAM が共有されるため、他のプログラムの使用量も影響します。",
- "Auf Apple-Chips teilt sich die Karte den Arbeitsspeicher: Was andere Programme belegen, zählt mit."}},
+ "Auf Apple-Chips nutzt die GPU den Arbeitsspeicher mit: Was andere Programme belegen, zählt mit."}},
 {doctor::diagnosis::NoteId::kLlmCNoSizes, {
  "llm.c prints no sizes. Weights, gradients and optimizer state take {0}, all together {1}.",
  "llm.c 不输出大小。权重、梯度和优化器状态占 {0}，总共需要 {1}。",
@@ -220,7 +220,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "n_embd = {0} is not divisible by n_head = {1}: nanoGPT stops with an assertion before it needs any memory. n_head = {2} keeps the width, n_embd = {3} keeps the heads.",
  "n_embd = {0} 不能被 n_head = {1} 整除：nanoGPT 在用到显存之前就会断言失败。n_head = {2} 可保持宽度，n_embd = {3} 可保持头数。",
  "n_embd = {0} は n_head = {1} で割り切れません。nanoGPT はメモリを使う前にアサーションで停止します。幅を保つなら n_head = {2}、ヘッド数を保つなら n_embd = {3} です。",
- "n_embd = {0} ist nicht durch n_head = {1} teilbar: nanoGPT bricht mit einer Assertion ab, bevor es Speicher braucht. n_head = {2} behält die Breite, n_embd = {3} die Köpfe."}},
+ "n_embd = {0} ist nicht durch n_head = {1} teilbar: nanoGPT bricht mit einer Assertion ab, bevor es Speicher braucht. n_head = {2} behält die Breite, n_embd = {3} die Heads."}},
 {doctor::diagnosis::NoteId::kVocabularyAssumed, {
  "The size of the vocabulary is not given; {0} is assumed.",
  "没有给出词表大小，按 {0} 计算。",
@@ -290,7 +290,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "Then gradient checkpointing: {0}. Blocks are computed again in backward instead of being kept, at about a third more time.",
  "其次是梯度检查点：{0}。各层不再保留激活值，而是在反向传播时重新计算，时间约增加三分之一。",
  "次に勾配チェックポイント：{0}。各ブロックの値を保持せず逆伝播で再計算します。時間は約 3 分の 1 増えます。",
- "Dann Gradient Checkpointing: {0}. Die Blöcke werden im Backward-Pass neu berechnet, statt ihre Werte aufzuheben; das kostet etwa ein Drittel mehr Zeit."}},
+ "Dann Gradient Checkpointing: {0}. Die Werte der Blöcke werden im Backward-Pass neu berechnet, statt im Speicher zu bleiben; das kostet etwa ein Drittel mehr Zeit."}},
 {doctor::diagnosis::NoteId::kAdviceOptimizer, {
  "Optimizer: fused=True instead of foreach spares a temporary copy of the weights' size (8 bytes per parameter in PyTorch 2.0, 4 later); 8-bit AdamW (bitsandbytes) takes 2 bytes per parameter instead of 8.",
  "优化器：用 fused=True 代替 foreach 可省去与权重同量级的临时副本（PyTorch 2.0 为每参数 8 字节，之后为 4 字节）；8 位 AdamW（bitsandbytes）的状态每参数只占 2 字节而不是 8 字节。",
@@ -320,7 +320,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "To watch it: `nvidia-smi -l 1` or `snug watch` for the card and who is on it, torch.cuda.max_memory_allocated() for the peak of the tensors, python -c \"import torch; print(torch.__version__)\" for the version.",
  "监控方法：`nvidia-smi -l 1` 或 `snug watch` 查看显卡及占用进程，torch.cuda.max_memory_allocated() 查看张量峰值，python -c \"import torch; print(torch.__version__)\" 查看版本。",
  "監視するには：GPU と使用中のプロセスは `nvidia-smi -l 1` か `snug watch`、テンソルのピークは torch.cuda.max_memory_allocated()、バージョンは python -c \"import torch; print(torch.__version__)\" で確認できます。",
- "Beobachten: `nvidia-smi -l 1` oder `snug watch` zeigt die Karte und wer darauf läuft, torch.cuda.max_memory_allocated() den Höchststand der Tensoren, python -c \"import torch; print(torch.__version__)\" die Version."}},
+ "Beobachten: `nvidia-smi -l 1` oder `snug watch` zeigt die Karte und was darauf läuft, torch.cuda.max_memory_allocated() den Spitzenwert der Tensoren, python -c \"import torch; print(torch.__version__)\" die Version."}},
 {doctor::diagnosis::NoteId::kMythEvaluationKeepsGraph, {
  "\"Evaluation keeps the graph\": no. estimate_loss runs under torch.no_grad(), so nothing is saved for backward. What it costs are logits: those of the last batch still have a name while the next are computed.",
  "“评估会保留计算图”：不对。estimate_loss 在 torch.no_grad() 下运行，不会为反向传播保存任何东西。它的开销是 logits：计算下一批次时，上一批次的仍被变量引用。",
@@ -355,7 +355,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "\"Checkpointing halves the memory\": that depends. The peak goes from {0} to {1}: the loss's tensors, as wide as the vocabulary, are not part of the blocks.",
  "“梯度检查点能让显存减半”：视情况而定。峰值从 {0} 变为 {1}：与词表同宽的损失张量不在各层之内，不受影响。",
  "「勾配チェックポイントでメモリが半分になる」：場合によります。ピークは {0} から {1} になります。語彙の幅を持つ損失のテンソルはブロックに含まれないため、減りません。",
- "„Checkpointing halbiert den Speicher“: kommt darauf an. Der Höchststand sinkt von {0} auf {1}: Die Loss-Tensoren, so breit wie das Vokabular, gehören nicht zu den Blöcken."}},
+ "„Checkpointing halbiert den Speicher“: kommt darauf an. Der Spitzenbedarf sinkt von {0} auf {1}: Die Loss-Tensoren, so breit wie das Vokabular, gehören nicht zu den Blöcken."}},
 }};
 // clang-format on
 static_assert(in_order(kNotes), "a note of notes.h has no message");

@@ -8,20 +8,20 @@ namespace {
 // clang-format off
 constexpr Texts kRunLines[] = {
 // Training.
-{"the loss became {0} at iteration {1}: training has diverged", "损失在第 {1} 次迭代变为 {0}：训练已发散", "損失がイテレーション {1} で {0} になりました：学習が発散しました", "Der Loss wurde in Iteration {1} {0}: Das Training ist divergiert"},
-{"the gradient norm became {0} at iteration {1}: training has diverged", "梯度范数在第 {1} 次迭代变为 {0}：训练已发散", "勾配ノルムがイテレーション {1} で {0} になりました：学習が発散しました", "Die Gradientennorm wurde in Iteration {1} {0}: Das Training ist divergiert"},
-{"the validation loss became {0} at iteration {1}: training has diverged", "验证损失在第 {1} 次迭代变为 {0}：训练已发散", "検証損失がイテレーション {1} で {0} になりました：学習が発散しました", "Der Validierungs-Loss wurde in Iteration {1} {0}: Das Training ist divergiert"},
+{"the loss became {0} at iteration {1}: training has diverged", "损失在第 {1} 次迭代变为 {0}：训练已发散", "損失がイテレーション {1} で {0} になりました：学習が発散しました", "In Iteration {1} wurde der Loss {0}: Das Training ist divergiert"},
+{"the gradient norm became {0} at iteration {1}: training has diverged", "梯度范数在第 {1} 次迭代变为 {0}：训练已发散", "勾配ノルムがイテレーション {1} で {0} になりました：学習が発散しました", "In Iteration {1} wurde die Gradientennorm {0}: Das Training ist divergiert"},
+{"the validation loss became {0} at iteration {1}: training has diverged", "验证损失在第 {1} 次迭代变为 {0}：训练已发散", "検証損失がイテレーション {1} で {0} になりました：学習が発散しました", "In Iteration {1} wurde der Validierungs-Loss {0}: Das Training ist divergiert"},
 {"infinite", "无穷大", "無限大", "unendlich"},
 {"a smaller learning_rate (now {0}) or a longer warmup_iters (now {1}) may help", "减小 learning_rate（现为 {0}）或增大 warmup_iters（现为 {1}）可能有用", "learning_rate（今は {0}）を小さくするか、warmup_iters（今は {1}）を長くしてみてください", "eine kleinere learning_rate (jetzt {0}) oder längere warmup_iters (jetzt {1}) kann helfen"},
 {"no checkpoint had been saved yet", "此前还没有保存过检查点", "まだチェックポイントは保存されていませんでした", "es war noch kein Checkpoint gespeichert"},
-{"the checkpoint of iteration {0} in {1} is untouched", "{1} 中第 {0} 次迭代的检查点未受影响", "{1} にあるイテレーション {0} のチェックポイントは無事です", "der Checkpoint der Iteration {0} in {1} ist unberührt"},
+{"the checkpoint of iteration {0} in {1} is untouched", "{1} 中第 {0} 次迭代的检查点未受影响", "{1} にあるイテレーション {0} のチェックポイントは無事です", "der Checkpoint der Iteration {0} in {1} ist unverändert"},
 {"progress up to iteration {0} is saved in {1}: go on with --init_from=resume", "到第 {0} 次迭代为止的进度已保存在 {1}：请用 --init_from=resume 继续", "イテレーション {0} までの結果は {1} に保存しました。--init_from=resume で再開できます", "der Stand bis Iteration {0} ist in {1} gespeichert: weiter mit --init_from=resume"},
 {"what was done after iteration {0} is lost: {1}", "第 {0} 次迭代之后的结果已丢失：{1}", "イテレーション {0} より後の結果は失われました：{1}", "was nach Iteration {0} geschah, ist verloren: {1}"},
 {"{0} is a link", "{0} 是链接", "{0} はリンクです", "{0} ist ein Link"},
 {"{0} is a folder", "{0} 是文件夹", "{0} はフォルダです", "{0} ist ein Ordner"},
 {"{0} is not a folder", "{0} 不是文件夹", "{0} はフォルダではありません", "{0} ist kein Ordner"},
 {"{0} is not a file", "{0} 不是文件", "{0} はファイルではありません", "{0} ist keine Datei"},
-{"{0} has another name (a hard link)", "{0} 另有名称（硬链接）", "{0} には別名があります（ハードリンク）", "{0} hat noch einen Namen (ein harter Link)"},
+{"{0} has another name (a hard link)", "{0} 另有名称（硬链接）", "{0} には別名があります（ハードリンク）", "{0} hat noch einen Namen (Hardlink)"},
 {"Snug writes its metrics only to a regular file of its own, for an out_dir may come from anyone", "out_dir 可能来自他人，因此 Snug 只把指标写入自己的普通文件", "out_dir は他人のものかもしれないので、Snug は指標を自分の通常ファイルにだけ書きます", "Snug schreibt seine Metriken nur in eine eigene gewöhnliche Datei, denn ein out_dir kann von jedem kommen"},
 {"Snug writes TensorBoard's files only to a folder of its own, for an out_dir may come from anyone", "out_dir 可能来自他人，因此 Snug 只把 TensorBoard 文件写入自己的文件夹", "out_dir は他人のものかもしれないので、Snug は TensorBoard のファイルを自分のフォルダにだけ書きます", "Snug schreibt die Dateien für TensorBoard nur in einen eigenen Ordner, denn ein out_dir kann von jedem kommen"},
 {"state.json: \"fits\" has an unknown outcome {0}", "state.json：\"fits\" 中有未知的结果 {0}", "state.json：\"fits\" に不明な結果 {0} があります", "state.json: \"fits\" enthält einen unbekannten Ausgang {0}"},
@@ -56,10 +56,10 @@ constexpr Texts kRunLines[] = {
 {"token {0} in row {1} is not in the vocabulary of {2}: it has {3}", "第 {1} 行的 token {0} 不在 {2} 的词表中：共有 {3} 个", "行 {1} のトークン {0} は {2} の語彙にありません：大きさは {3} です", "Token {0} in Zeile {1} ist nicht im Vokabular von {2}: Es hat {3}"},
 {"{0} cannot be read: is {1} the out_dir of a run?", "无法读取 {0}：{1} 是运行的 out_dir 吗？", "{0} を読み取れません。{1} は実行の out_dir ですか？", "{0} ist nicht lesbar: Ist {1} das out_dir eines Laufs?"},
 {"{0} cannot be read: {1}", "无法读取 {0}：{1}", "{0} を読み取れません：{1}", "{0} ist nicht lesbar: {1}"},
-{"{0} holds no losses yet", "{0} 中还没有损失", "{0} にはまだ損失がありません", "{0} enthält noch keine Losses"},
+{"{0} holds no losses yet", "{0} 中还没有损失", "{0} にはまだ損失がありません", "{0} enthält noch keine Loss-Werte"},
 {"--profile=FILE names a file to be made", "--profile=FILE 指定要生成的文件", "--profile=FILE には作るファイルを指定します", "--profile=FILE nennt eine Datei, die entstehen soll"},
 {"--profile names no file", "--profile 没有指定文件", "--profile にファイル名がありません", "--profile nennt keine Datei"},
-{"the trace's name belongs there: --profile=trace.json", "请写上跟踪文件的名称：--profile=trace.json", "トレースのファイル名を書いてください：--profile=trace.json", "dorthin gehört der Name der Aufzeichnung: --profile=trace.json"},
+{"the trace's name belongs there: --profile=trace.json", "请写上跟踪文件的名称：--profile=trace.json", "トレースのファイル名を書いてください：--profile=trace.json", "bitte den Namen der Trace-Datei angeben: --profile=trace.json"},
 {"--profile and eval_only contradict each other: the trace is of iterations of training", "--profile 与 eval_only 矛盾：跟踪的是训练迭代", "--profile と eval_only は矛盾します：トレースするのは学習のイテレーションです", "--profile und eval_only widersprechen sich: Aufgezeichnet werden Iterationen des Trainings"},
 // Configs.
 {"saved config: {0}", "保存的配置：{0}", "保存された設定：{0}", "gespeicherte Konfiguration: {0}"},
@@ -68,7 +68,7 @@ constexpr Texts kRunLines[] = {
 {"name files and settings in UTF-8", "文件名和设置须为 UTF-8", "ファイル名と設定は UTF-8 で書いてください", "bitte Dateien und Einstellungen in UTF-8 nennen"},
 {"{0}: is too long for a config", "{0}：作为配置文件过长", "{0}：設定ファイルとしては長すぎます", "{0}: ist zu lang für eine Konfiguration"},
 {"{0}: cannot be read to its end", "{0}：无法读到结尾", "{0}：最後まで読めません", "{0}: lässt sich nicht bis zum Ende lesen"},
-{"a bug of ours: {0}", "这是我们的错误：{0}", "Snug の不具合です：{0}", "ein Fehler von uns: {0}"},
+{"a bug of ours: {0}", "这是我们的错误：{0}", "Snug の不具合です：{0}", "ein Fehler in Snug: {0}"},
 {"please report it with the command", "请附上命令报告给我们", "コマンドを添えて報告してください", "bitte mit dem Befehl melden"},
 // Options of commands.
 {"progress = '{0}': wanted bar, plain or none", "progress = '{0}'：应为 bar、plain 或 none", "progress = '{0}'：bar、plain、none のどれかを書いてください", "progress = '{0}': möglich sind bar, plain oder none"},
@@ -112,9 +112,9 @@ constexpr Texts kRunLines[] = {
 {"FILE may be a pattern, and - is standard input", "FILE 可以是通配符，- 表示标准输入", "FILE にはパターンも使え、- は標準入力です", "FILE darf ein Muster sein, - ist die Standardeingabe"},
 // Devices.
 {"nothing can run on a {0} that is only planned for", "{0} 只用于规划，不能在其上运行", "{0} は計画用で、実行はできません", "Auf einer {0}, für die nur geplant wird, kann nichts laufen"},
-{"to train leave --card out", "要训练请去掉 --card", "学習するには --card を外してください", "zum Trainieren --card weglassen"},
+{"to train leave --card out", "要训练请去掉 --card", "学習するには --card を外してください", "zum Trainieren bitte --card weglassen"},
 {"this build has no kernels that count", "当前构建没有可计数的内核", "このビルドに計数できるカーネルはありません", "Dieser Build hat keine zählenden Kernel"},
-{"not run: it may go with the one before, which failed", "未运行：可能与前面失败的一项有关", "実行していません：失敗した前の項目と関係があるかもしれません", "nicht gelaufen: Es hängt vielleicht am vorigen, das gescheitert ist"},
+{"not run: it may go with the one before, which failed", "未运行：可能与前面失败的一项有关", "実行していません：失敗した前の項目と関係があるかもしれません", "nicht gelaufen: hängt vielleicht mit dem vorigen zusammen, das gescheitert ist"},
 {"the release build has them: {0}", "release 构建带有它们：{0}", "release ビルドにはあります：{0}", "der Release-Build hat sie: {0}"},
 };
 // clang-format on
