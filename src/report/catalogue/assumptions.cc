@@ -79,7 +79,7 @@ constexpr std::array<MessageRow<doctor::torch::TorchAssumptionId>, doctor::torch
 {doctor::torch::TorchAssumptionId::kCompiled, {
  "torch.compile with inductor of PyTorch 2.15 partitions the graph; other versions keep other tensors, so the peak is a range",
  "由 PyTorch 2.15 的 inductor（torch.compile）切分计算图；其他版本保留的张量不同，因此峰值是一个范围",
- "PyTorch 2.15 の inductor（torch.compile）が計算グラフを分割します。他の版では保持するテンソルが異なるため、ピークは範囲で示します",
+ "PyTorch 2.15 の inductor（torch.compile）が計算グラフを分割します。他のバージョンでは保持するテンソルが異なるため、ピークは範囲で示します",
  "torch.compile mit dem Inductor von PyTorch 2.15 teilt den Graphen; andere Versionen behalten andere Tensoren, deshalb ist der Spitzenbedarf ein Bereich"}},
 {doctor::torch::TorchAssumptionId::kCheckpoint, {
  "torch.utils.checkpoint (not reentrant) wraps the first {0} of {1} blocks: each keeps its fp32 input and is recomputed in backward",

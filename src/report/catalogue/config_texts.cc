@@ -32,10 +32,10 @@ constexpr Texts kConfigLines[] = {
 {"a share of the memory is written as 80%, above 0% and up to 100%", "内存比例写作 80%，须大于 0%，最大 100%", "メモリの割合は 80% のように、0% より大きく 100% 以下で書きます", "ein Anteil am Speicher wird als 80% geschrieben und liegt über 0 % bis höchstens 100 %"},
 {"{0} is a number of bytes; write {1}GiB", "{0} 是字节数；请写 {1}GiB", "{0} はバイト数です。{1}GiB と書いてください", "{0} ist eine Anzahl von Bytes; bitte {1}GiB schreiben"},
 // Arguments.
-{"a setting starts with two dashes", "设置项以两个短横线开头", "設定は 2 つのハイフンで始めます", "Eine Einstellung beginnt mit zwei Bindestrichen"},
+{"a setting starts with two dashes", "设置项以两个短横线开头", "設定はハイフン 2 つで始めます", "Eine Einstellung beginnt mit zwei Bindestrichen"},
 {"write --{0}", "请写成 --{0}", "--{0} と書いてください", "bitte --{0} schreiben"},
 {"{0} has no value", "{0} 没有值", "{0} に値がありません", "{0} hat keinen Wert"},
-{"write it as one word: {0}", "请连写成一个词：{0}", "一語で書いてください：{0}", "bitte in einem Wort schreiben: {0}"},
+{"write it as one word: {0}", "请连写成一个词：{0}", "空白を入れずに続けて書いてください：{0}", "bitte in einem Wort schreiben: {0}"},
 {"an argument is empty", "有一个参数是空的", "空の引数があります", "Ein Argument ist leer"},
 {"name a config file, or write --key=value", "请指定配置文件，或写 --key=value", "設定ファイルを指定するか、--key=value と書いてください", "bitte eine Konfigurationsdatei nennen oder --key=value schreiben"},
 {"ignored here: {0}", "此处忽略：{0}", "ここでは使われません：{0}", "hier ohne Wirkung: {0}"},
@@ -116,7 +116,7 @@ constexpr Texts kConfigLines[] = {
 {"{0} takes two names: {1}", "{0} 需要两个名称：{1}", "{0} には名前を 2 つ指定します：{1}", "{0} braucht zwei Namen: {1}"},
 // What is left of values.
 {"{0} is not a whole number", "{0} 不是整数", "{0} は整数ではありません", "{0} ist keine ganze Zahl"},
-{"{0} is not a number", "{0} 不是数字", "{0} は数値ではありません", "{0} ist keine Zahl"},
+{"{0} is not a number", "{0} 不是数字", "{0} は数ではありません", "{0} ist keine Zahl"},
 {"{0} is not True or False", "{0} 不是 True 或 False", "{0} は True でも False でもありません", "{0} ist weder True noch False"},
 {"{0} is not a string", "{0} 不是字符串", "{0} は文字列ではありません", "{0} ist keine Zeichenkette"},
 };

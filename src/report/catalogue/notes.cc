@@ -19,7 +19,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
 {doctor::diagnosis::NoteId::kAllocatedOverCapacity, {
  "PyTorch holds {0}, more than the card's {1}: the Windows driver has moved a part to the host's RAM, which is slow.",
  "PyTorch 已占用 {0}，超过显卡的 {1}：Windows 驱动把一部分移到了内存中，速度会很慢。",
- "PyTorch は {0} を確保しており、GPU の {1} を超えています。Windows のドライバが一部をホストの RAM に移しているため、低速になります。",
+ "PyTorch は {0} を確保しており、GPU の {1} を超えています。Windows のドライバが一部をホストの RAM に退避しているため、低速になります。",
  "PyTorch belegt {0}, mehr als die {1} der Karte: Der Windows-Treiber hat einen Teil in den Arbeitsspeicher verschoben, und das ist langsam."}},
 {doctor::diagnosis::NoteId::kNotAvailablePerProcess, {
  "The driver cannot tell what each process holds (Windows, WSL2); a figure like 17179869184.00 GiB only means \"not known\".",
@@ -229,7 +229,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
 {doctor::diagnosis::NoteId::kLittleInPieces, {
  "Only {0} is in pieces. With expandable_segments:True this request may pass, but the card stays nearly full: lower the need as well.",
  "零散的只有 {0}。设置 expandable_segments:True 后这次申请也许能通过，但显卡仍几乎占满：还应减少需求。",
- "断片になっているのは {0} だけです。expandable_segments:True でこの要求は通るかもしれませんが、GPU のメモリはほぼいっぱいのままです。必要量も減らしてください。",
+ "断片化しているのは {0} だけです。expandable_segments:True でこの要求は通るかもしれませんが、GPU のメモリはほぼいっぱいのままです。必要量も減らしてください。",
  "Nur {0} sind fragmentiert. Mit expandable_segments:True geht diese Anforderung vielleicht durch, doch die Karte bleibt fast voll: Auch der Bedarf sollte sinken."}},
 {doctor::diagnosis::NoteId::kMatchedRun, {
  "The figures of the message go with another run than the one given: {0}. Everything here is about that run.",

@@ -29,9 +29,9 @@ constexpr Texts kRunLines[] = {
 {"the data in {0} and the model in {1} have different vocabularies", "{0} 中的数据与 {1} 中的模型词表不同", "{0} のデータと {1} のモデルは語彙が違います", "Die Daten in {0} und das Modell in {1} haben verschiedene Vokabulare"},
 {"the data's meta.pkl has {0} tokens, the model {1}", "数据的 meta.pkl 有 {0} 个 token，模型有 {1} 个", "データの meta.pkl は {0} トークン、モデルは {1} です", "die meta.pkl der Daten hat {0} Token, das Modell {1}"},
 {"prepare the text with the model's own tokenizer: snug prepare bpe for GPT-2's", "请用模型自己的分词器准备文本：GPT-2 用 snug prepare bpe", "モデルのトークナイザでテキストを準備してください：GPT-2 なら snug prepare bpe", "bitte den Text mit dem Tokenizer des Modells vorbereiten: snug prepare bpe für den von GPT-2"},
-{"nothing, as HOME is not set", "没有查找，因为未设置 HOME", "HOME が設定されていないため、どこも", "nirgends, da HOME nicht gesetzt ist"},
+{"nothing, as HOME is not set", "没有查找，因为未设置 HOME", "なし（HOME が設定されていないため）", "nirgends, da HOME nicht gesetzt ist"},
 // Sampling and evaluation.
-{"no tokenizer is known for the model in {0}: its vocabulary of {1} is not GPT-2's", "不知道 {0} 中模型的分词器：大小为 {1} 的词表不是 GPT-2 的", "{0} のモデルのトークナイザが分かりません：大きさ {1} の語彙は GPT-2 のものではありません", "Für das Modell in {0} ist kein Tokenizer bekannt: Sein Vokabular von {1} ist nicht das von GPT-2"},
+{"no tokenizer is known for the model in {0}: its vocabulary of {1} is not GPT-2's", "不知道 {0} 中模型的分词器：大小为 {1} 的词表不是 GPT-2 的", "{0} のモデルのトークナイザがわかりません：大きさ {1} の語彙は GPT-2 のものではありません", "Für das Modell in {0} ist kein Tokenizer bekannt: Sein Vokabular von {1} ist nicht das von GPT-2"},
 {"a tokenizer.json of characters, or {0} with characters was wanted", "需要字符的 tokenizer.json，或带字符的 {0}", "文字の tokenizer.json か、文字のある {0} が必要です", "gebraucht wird eine tokenizer.json mit Zeichen oder {0} mit Zeichen"},
 {"name the data set that it was trained on with --dataset", "请用 --dataset 指定训练它的数据集", "学習に使ったデータセットを --dataset で指定してください", "bitte mit --dataset den Datensatz nennen, auf dem es trainiert wurde"},
 {"the model was trained on '{0}', but {1} has no characters", "模型在 '{0}' 上训练，但 {1} 中没有字符", "モデルは '{0}' で学習しましたが、{1} に文字がありません", "Das Modell wurde auf '{0}' trainiert, aber {1} hat keine Zeichen"},
