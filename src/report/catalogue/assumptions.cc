@@ -88,7 +88,7 @@ constexpr std::array<MessageRow<doctor::torch::TorchAssumptionId>, doctor::torch
  "torch.utils.checkpoint (nicht reentrant) umschließt die ersten {0} von {1} Blöcken: Jeder behält nur seine fp32-Eingabe und wird im Backward-Pass neu berechnet"}},
 {doctor::torch::TorchAssumptionId::kResume, {
  "train.py keeps the loaded state_dict on the card for the whole run: one more fp32 copy of the weights",
- "train.py 在整个运行期间把载入的 state_dict 留在显卡上：多一份 fp32 权重",
+ "train.py 在整个运行期间把加载的 state_dict 留在显卡上：多一份 fp32 权重",
  "train.py は読み込んだ state_dict を実行中ずっと GPU に保持します。fp32 の重みがもう一組増えます",
  "train.py behält das geladene state_dict den ganzen Lauf über auf der Karte: eine weitere fp32-Kopie der Gewichte"}},
 {doctor::torch::TorchAssumptionId::kDdp, {

@@ -57,7 +57,7 @@ constexpr std::array<MessagePairRow<doctor::diagnosis::Cause>, kCauseCount> kCau
   "不足したのは GPU ではなく RAM です。",
   "Der Arbeitsspeicher war voll, nicht der VRAM."},
  {"Usual reasons: preparing data with many workers, loading a checkpoint, compiling with many threads.",
-  "常见原因：用过多进程准备数据、载入检查点、用过多线程编译。",
+  "常见原因：用过多进程准备数据、加载检查点、用过多线程编译。",
   "よくある原因は、多数のワーカーでのデータ準備、チェックポイントの読み込み、多数のスレッドでのコンパイルです。",
   "Häufige Ursachen: Datenaufbereitung mit vielen Workern, das Laden eines Checkpoints, Kompilieren mit vielen Threads."}},
 {doctor::diagnosis::Cause::kDriver,
@@ -71,7 +71,7 @@ constexpr std::array<MessagePairRow<doctor::diagnosis::Cause>, kCauseCount> kCau
   "Der Fehler liegt außerhalb des Allokators von PyTorch, deshalb kann die Meldung keinen Tensor nennen."}},
 {doctor::diagnosis::Cause::kLibrary,
  {"A library of the card failed.",
-  "显卡上的某个库出错。",
+  "某个 GPU 库出错。",
   "GPU 用ライブラリでエラーが発生しました。",
   "Eine GPU-Bibliothek hat einen Fehler gemeldet."},
  {"cuBLAS, cuDNN and NCCL take memory outside PyTorch's allocator, and report other faults in the same words.",
@@ -101,7 +101,7 @@ constexpr std::array<MessagePairRow<doctor::diagnosis::Cause>, kCauseCount> kCau
 constexpr std::array<MessageRow<doctor::torch::TorchPhase>, kTorchPhaseCount> kPhases = {{
 {doctor::torch::TorchPhase::kStart, {
  "at the start, while the model is built or loaded",
- "启动阶段，正在构建或载入模型",
+ "启动阶段，正在构建或加载模型",
  "開始時（モデルの構築または読み込み中）",
  "beim Start, während das Modell gebaut oder geladen wird"}},
 {doctor::torch::TorchPhase::kEvaluateFirst, {

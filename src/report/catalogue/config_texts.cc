@@ -28,7 +28,7 @@ constexpr Texts kConfigLines[] = {
 {"it must not be empty", "不能为空", "空にはできません", "darf nicht leer sein"},
 {"a path cannot hold a zero byte", "路径中不能有零字节", "パスにゼロバイトは使えません", "ein Pfad kann kein Nullbyte enthalten"},
 {"Apple's GPU (mps) has no backend here: 'cpu' works on a Mac", "这里没有 Apple GPU（mps）的后端：在 Mac 上请用 'cpu'", "Apple の GPU（mps）には対応していません。Mac では 'cpu' を使ってください", "Für Apples GPU (mps) gibt es hier kein Backend: Auf einem Mac geht 'cpu'"},
-{"a headroom lies between 0% and 100%", "headroom 须在 0% 到 100% 之间", "headroom は 0% から 100% の間です", "headroom liegt zwischen 0 % und 100 %"},
+{"a headroom lies between 0% and 100%", "headroom 须在 0% 至 100% 之间", "headroom は 0% から 100% の間です", "headroom liegt zwischen 0 % und 100 %"},
 {"a share of the memory is written as 80%, above 0% and up to 100%", "内存比例写作 80%，须大于 0%，最大 100%", "メモリの割合は 80% のように、0% より大きく 100% 以下で書きます", "ein Anteil am Speicher wird als 80% geschrieben und liegt über 0 % bis höchstens 100 %"},
 {"{0} is a number of bytes; write {1}GiB", "{0} 是字节数；请写 {1}GiB", "{0} はバイト数です。{1}GiB と書いてください", "{0} ist eine Anzahl von Bytes; bitte {1}GiB schreiben"},
 // Arguments.

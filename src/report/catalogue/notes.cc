@@ -38,7 +38,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "PyTorch vor 1.4 rundete große Anforderungen auf 128 KiB auf, nicht auf 2 MiB."}},
 {doctor::diagnosis::NoteId::kRoundedRequest, {
  "The message prints {0}, which is rounded: the tensor has between {1} and {2}.",
- "报错中的 {0} 是取整后的数值：该张量的实际大小在 {1} 与 {2} 之间。",
+ "报错中的 {0} 是四舍五入后的数值：该张量的实际大小在 {1} 与 {2} 之间。",
  "メッセージの {0} は丸められた値です。実際のテンソルは {1} から {2} の間です。",
  "Die Meldung nennt {0}, das ist gerundet: Der Tensor ist zwischen {1} und {2} groß."}},
 {doctor::diagnosis::NoteId::kSharedMemoryOfChip, {
@@ -158,7 +158,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "Vielleicht teilen sich mehrere Prozesse (Ranks) eine Karte: CUDA_VISIBLE_DEVICES und LOCAL_RANK prüfen."}},
 {doctor::diagnosis::NoteId::kSampling, {
  "This was sampling, not training. nanoGPT's generate() has no KV cache: every new token computes the whole context again, at batch 1, as sample.py draws its num_samples one after another. What it needs is the weights and one forward pass.",
- "这是在采样，不是训练。nanoGPT 的 generate() 没有 KV 缓存：每生成一个 token 都要重新计算整个上下文；批次为 1，因为 sample.py 逐个生成 num_samples 个样本。所需的只是权重和一次前向计算。",
+ "这是在采样，不是训练。nanoGPT 的 generate() 没有 KV 缓存：每生成一个 token 都要重新计算整个上下文；批次大小为 1，因为 sample.py 逐个生成 num_samples 个样本。所需的只是权重和一次前向计算。",
  "これは学習ではなくサンプリングです。nanoGPT の generate() には KV キャッシュがなく、トークンを 1 つ生成するたびに文脈全体を計算し直します。sample.py は num_samples 個を 1 つずつ生成するため、バッチは 1 です。必要なのは重みと 1 回の順伝播だけです。",
  "Das war Sampling, kein Training. generate() von nanoGPT hat keinen KV-Cache: Für jedes neue Token wird der ganze Kontext neu berechnet, mit Batchgröße 1, denn sample.py erzeugt die num_samples nacheinander. Gebraucht werden nur die Gewichte und ein Forward-Pass."}},
 {doctor::diagnosis::NoteId::kVllmCache, {
@@ -203,7 +203,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "Die globale Variable `logits` in train.py hält {0} fest; `del logits` nach der Berechnung des Loss gibt sie frei."}},
 {doctor::diagnosis::NoteId::kResumeKeepsACopy, {
  "After a resume train.py keeps the loaded weights on the card a second time: {0}. `state_dict = None` after loading gives them back.",
- "恢复训练后，train.py 会在显卡上多保留一份载入的权重：{0}。载入后执行 `state_dict = None` 即可释放。",
+ "恢复训练后，train.py 会在显卡上多保留一份加载的权重：{0}。加载后执行 `state_dict = None` 即可释放。",
  "再開後、train.py は読み込んだ重みをもう一組 GPU に保持します：{0}。読み込み後に `state_dict = None` とすれば解放されます。",
  "Nach einer Fortsetzung hält train.py die geladenen Gewichte ein zweites Mal auf der Karte: {0}. `state_dict = None` nach dem Laden gibt sie frei."}},
 {doctor::diagnosis::NoteId::kAmbiguous, {
@@ -228,7 +228,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "Die Größe des Vokabulars ist nicht angegeben; angenommen wird {0}."}},
 {doctor::diagnosis::NoteId::kLittleInPieces, {
  "Only {0} is in pieces. With expandable_segments:True this request may pass, but the card stays nearly full: lower the need as well.",
- "零散的只有 {0}。设置 expandable_segments:True 后这次申请也许能通过，但显卡仍几乎占满：还应减少需求。",
+ "碎片只有 {0}。设置 expandable_segments:True 后这次申请也许能通过，但显卡仍几乎占满：还应减少需求。",
  "断片化しているのは {0} だけです。expandable_segments:True でこの要求は通るかもしれませんが、GPU のメモリはほぼいっぱいのままです。必要量も減らしてください。",
  "Nur {0} sind fragmentiert. Mit expandable_segments:True geht diese Anforderung vielleicht durch, doch die Karte bleibt fast voll: Auch der Bedarf sollte sinken."}},
 {doctor::diagnosis::NoteId::kMatchedRun, {
@@ -298,7 +298,7 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "Optimizer: fused=True statt foreach spart eine vorübergehende Kopie in der Größe der Gewichte (8 Byte je Parameter in PyTorch 2.0, später 4); AdamW mit 8 Bit (bitsandbytes) braucht 2 statt 8 Byte je Parameter."}},
 {doctor::diagnosis::NoteId::kAdviceLoading, {
  "It failed while weights were built or loaded: a smaller batch does not help. Load checkpoints to the RAM first (torch.load(..., map_location='cpu')), weights in bfloat16 or quantised, or take a smaller model.",
- "失败发生在构建或载入权重时：减小批次大小没有用。请先把检查点载入内存（torch.load(..., map_location='cpu')），以 bfloat16 或量化形式载入权重，或换用更小的模型。",
+ "失败发生在构建或加载权重时：减小批次大小没有用。请先把检查点加载内存（torch.load(..., map_location='cpu')），以 bfloat16 或量化形式加载权重，或换用更小的模型。",
  "重みの構築または読み込み中に失敗しています。バッチサイズを小さくしても効果はありません。チェックポイントをまず RAM に読み込む（torch.load(..., map_location='cpu')）、重みを bfloat16 や量子化した形で読み込む、より小さなモデルを使う、のいずれかで対処します。",
  "Der Fehler kam beim Aufbau oder Laden der Gewichte: Ein kleinerer Batch hilft nicht. Checkpoints zuerst in den Arbeitsspeicher laden (torch.load(..., map_location='cpu')), Gewichte in bfloat16 oder quantisiert laden oder ein kleineres Modell nehmen."}},
 {doctor::diagnosis::NoteId::kAdviceEvaluation, {
