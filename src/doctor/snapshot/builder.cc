@@ -26,6 +26,7 @@ constexpr std::uint32_t kPlaces = 1u << kBecameShift;
 constexpr std::uint32_t handle_of(Became what, std::uint32_t place) {
   return what << kBecameShift | place;
 }
+constexpr std::uint32_t kNothingLeft = handle_of(kDone, 0);
 Became became(std::int64_t handle) { return static_cast<Became>(handle >> kBecameShift); }
 std::uint32_t place_of(std::int64_t handle) {
   return static_cast<std::uint32_t>(handle) & (kPlaces - 1);
@@ -102,21 +103,37 @@ Record* SnapshotBuilder::record_at(const Item& item) {
   return is_open && place < records_.size() ? &records_[place] : nullptr;
 }
 
-// The place is free again; whoever still refers to it finds that it is done.
-void SnapshotBuilder::release(Item& item) {
+// The place is free again; whoever refers to it finds `handle` instead.
+void SnapshotBuilder::release(Item& item, std::uint32_t handle) {
   const std::uint32_t place = place_of(item.value);
+  const auto note = [&](std::vector<Released>& released) {
+    if (released.size() <= place) released.resize(place + 1);
+    released[place] = {call_, handle};
+  };
   if (List* list = list_at(item)) {
     list->frames.clear();
     *list = List{std::move(list->frames), {}, {}, {}, -1, -1, kNoStack};
     free_lists_.push_back(place);
+    note(released_lists_);
   } else if (record_at(item) != nullptr) {
     records_[place].clear();
     free_records_.push_back(place);
+    note(released_records_);
   }
-  item.value = handle_of(kDone, 0);
+  item.value = handle;
+}
+
+// An item that stood twice among those of this call, and was released at its first place: a
+// function that calls itself has one dict for all its frames.
+void SnapshotBuilder::catch_up(Item& item) const {
+  if (became(item.value) != kOpen) return;
+  const auto& released = item.kind == ItemKind::kDict ? released_records_ : released_lists_;
+  const std::uint32_t place = place_of(item.value);
+  if (place < released.size() && released[place].call == call_) item.value = released[place].handle;
 }
 
 void SnapshotBuilder::extend(Item& container, std::span<Item> items) {
+  ++call_;
   if (container.kind == ItemKind::kTuple) {  // a pool's: whether it is another than (0, 0)
     const bool is_other = std::any_of(items.begin(), items.end(), [](const Item& item) {
       return item.kind == ItemKind::kInt && item.value != 0;
@@ -134,18 +151,21 @@ void SnapshotBuilder::extend(Item& container, std::span<Item> items) {
 }
 
 void SnapshotBuilder::add_to_list(List& list, Item& item) {
+  if (item.kind != ItemKind::kDict && item.kind != ItemKind::kList) return;
+  catch_up(item);
   if (item.kind == ItemKind::kDict) return take_dict(list, item);
   List* inner = list_at(item);
   if (inner == nullptr || inner == &list) return;
   list.traces.push_back(inner->trace);
   if (list.traces.size() > kDevices) fail("it has lists for more devices than a machine has");
-  release(item);
+  release(item, kNothingLeft);
 }
 
 void SnapshotBuilder::add_to_dict(Record& dict, const Item& key, Item& value) {
   const bool is_known = key.kind == ItemKind::kText && key.value > 0 &&
                         key.value < static_cast<std::int64_t>(kKeyCount);
   const Key known = is_known ? static_cast<Key>(key.value) : Key::kNone;
+  if (value.kind == ItemKind::kList || value.kind == ItemKind::kDict) catch_up(value);
   if (value.kind == ItemKind::kList) {
     const std::int64_t settled = settle_list(known, value);
     if (is_known) dict.set(known, settled);
@@ -157,7 +177,7 @@ void SnapshotBuilder::add_to_dict(Record& dict, const Item& key, Item& value) {
       const auto conf = static_cast<std::size_t>(inner->get(Key::kConf));
       if (conf < out_.texts.size()) out_.allocator_settings = out_.texts[conf];
     }
-    release(value);
+    release(value, kNothingLeft);
   } else if (is_known && value.kind != ItemKind::kNone && value.kind != ItemKind::kFloat) {
     dict.set(known, value.kind == ItemKind::kTuple ? place_of(value.value) : value.value);
   }
@@ -171,8 +191,7 @@ std::int64_t SnapshotBuilder::settle_list(Key key, Item& item) {
   std::int64_t meaning = 0;
   if (key == Key::kFrames) {
     const std::uint32_t stack = tables_.stack(list->frames);
-    release(item);
-    item.value = handle_of(kStack, stack);
+    release(item, handle_of(kStack, stack));
     return stack;
   }
   if (key == Key::kBlocks || key == Key::kSegments) {
@@ -184,12 +203,15 @@ std::int64_t SnapshotBuilder::settle_list(Key key, Item& item) {
     meaning = static_cast<std::int64_t>(std::uint64_t{list->history_stack} << 40 |
                                         static_cast<std::uint64_t>(list->history_bytes));
   }
-  release(item);
+  release(item, kNothingLeft);
   return meaning;
 }
 
 void SnapshotBuilder::take_dict(List& list, Item& item) {
-  if (became(item.value) == kFrame) return list.frames.push_back(place_of(item.value));
+  if (became(item.value) == kFrame) {
+    if (list.frames.size() < Tables::kStackDepth) list.frames.push_back(place_of(item.value));
+    return;
+  }
   if (became(item.value) == kEvent) {
     return recorder_of(list).add(
         events_[std::min<std::size_t>(place_of(item.value), events_.size() - 1)]);
@@ -199,34 +221,32 @@ void SnapshotBuilder::take_dict(List& list, Item& item) {
   if (record->has(Key::kAction)) {
     const Event event = event_of(*record);
     recorder_of(list).add(event);
-    release(item);
-    if (events_.size() < kKeptEvents) {
-      item.value = handle_of(kEvent, static_cast<std::uint32_t>(events_.size()));
-      events_.push_back(event);
-    }
+    const bool is_kept = events_.size() < kKeptEvents;
+    release(item,
+            is_kept ? handle_of(kEvent, static_cast<std::uint32_t>(events_.size())) : kNothingLeft);
+    if (is_kept) events_.push_back(event);
   } else if (record->has(Key::kState)) {
     if (out_.blocks.size() >= kBlocks) fail("it has more blocks than a card can hold");
     list.blocks.add(static_cast<std::uint32_t>(out_.blocks.size()));
     out_.blocks.push_back(block_of(*record));
-    release(item);
+    release(item, kNothingLeft);
   } else if (record->has(Key::kTotalSize)) {
     if (out_.segments.size() >= kSegments) fail("it has more segments than a card can hold");
     list.segments.add(static_cast<std::uint32_t>(out_.segments.size()));
     out_.segments.push_back(segment_of(*record));
-    release(item);
+    release(item, kNothingLeft);
   } else if (record->has(Key::kRealSize)) {
     if (list.history_bytes < 0) {
       list.history_bytes = bytes_in(*record, Key::kRealSize);
       list.history_stack = static_cast<std::uint32_t>(record->get(Key::kFrames));
     }
-    release(item);
+    release(item, kNothingLeft);
   } else if (record->has(Key::kLine)) {
     const std::uint32_t frame = take_frame(*record);
     if (list.frames.size() < Tables::kStackDepth) list.frames.push_back(frame);
-    release(item);
-    item.value = handle_of(kFrame, frame);
+    release(item, handle_of(kFrame, frame));
   } else {
-    release(item);
+    release(item, kNothingLeft);
   }
 }
 

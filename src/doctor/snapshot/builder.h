@@ -62,7 +62,8 @@ class SnapshotBuilder : public pickle::stream::Builder {
 
   List* list_at(const Item& item);
   Record* record_at(const Item& item);
-  void release(Item& item);
+  void release(Item& item, std::uint32_t handle);
+  void catch_up(Item& item) const;
   void place_blocks();
   void choose_device(const Record& root);
   [[noreturn]] void fail(std::string_view what) const;
@@ -73,6 +74,14 @@ class SnapshotBuilder : public pickle::stream::Builder {
   std::deque<Record> records_;
   std::deque<List> lists_;
   std::vector<std::uint32_t> free_records_, free_lists_;
+  // What a place was given up for, and in which call of extend(): the items of one call may say the
+  // same object twice.
+  struct Released {
+    std::uint64_t call = 0;
+    std::uint32_t handle = 0;
+  };
+  std::vector<Released> released_records_, released_lists_;  // by place
+  std::uint64_t call_ = 0;                                   // of extend()
   std::deque<Recorder> recorders_;
   std::deque<Event> events_;  // the first ones, for a pickle that says the same dict twice
   std::uint32_t alloc_, free_, oom_, segment_alloc_, segment_map_, segment_free_, segment_unmap_;

@@ -98,6 +98,53 @@ TEST(SnapshotReader, BlocksOfOlderVersionsHaveAHistory) {
   EXPECT_EQ(s.blocks[1].requested_bytes, 1536);
 }
 
+// A pickle by its opcodes: short texts and numbers, objects that are said again by their number.
+class Opcodes {
+ public:
+  Opcodes& op(std::string_view bytes) { return bytes_ += bytes, *this; }
+  Opcodes& text(std::string_view text) {
+    bytes_ += '\x8C';
+    bytes_ += static_cast<char>(text.size());
+    bytes_ += text;
+    return *this;
+  }
+  Opcodes& number(int value) { return op(std::string{'K', static_cast<char>(value)}); }
+  std::string finish() const { return "\x80\x04" + bytes_ + "."; }
+
+ private:
+  std::string bytes_;
+};
+
+// PyTorch makes one dict of a frame; a function that calls itself (Module._apply) has it several
+// times in one stack.
+TEST(SnapshotReader, AFrameThatStandsTwiceInAStack) {
+  Opcodes file;
+  file.op("}(").text("segments").op("](}(").text("total_size").number(100).text("blocks").op("](");
+  const auto block = [&](int address, auto frames) {
+    file.op("}(").text("address").number(address).text("size").number(8);
+    file.text("state").text("active_allocated").text("frames").op("](");
+    frames();
+    file.op("eu");  // APPENDS, SETITEMS
+  };
+  block(8, [&] {
+    file.op("}\x94(").text("name").text("_apply").text("filename").text("module.py");
+    file.text("line").number(9).op("u");
+    file.op(std::string_view("h\0h\0", 4));  // BINGET 0, twice
+  });
+  for (const int address : {16, 24, 32, 40}) {
+    block(address, [&] { file.op(std::string_view("h\0", 2)); });
+  }
+  const Snapshot s = read_snapshot(file.op("eueu").finish(), "test");
+  ASSERT_EQ(s.blocks.size(), 5u);
+  EXPECT_EQ(s.stack(s.blocks[0].stack).size(), 3u);
+  for (std::size_t i = 0; i < s.blocks.size(); ++i) {
+    EXPECT_EQ(s.blocks[i].address, 8 * static_cast<std::int64_t>(i + 1));
+    const auto stack = s.stack(s.blocks[i].stack);
+    ASSERT_FALSE(stack.empty());
+    for (const std::uint32_t frame : stack) EXPECT_EQ(s.frames[frame].line, 9);
+  }
+}
+
 TEST(SnapshotReader, WhatIsNoSnapshotIsRefused) {
   EXPECT_THROW(read("{ model [ ] }"), DataError);
   EXPECT_THROW(read("[ ]"), DataError);

@@ -61,6 +61,11 @@ void Machine::extend(ItemKind kind, std::size_t count) {
 }
 
 void Machine::hand_over(Item& container, std::span<Item> items) {
+  for (Item& item : items) {  // a container may have gone elsewhere while it waited here
+    if (item.memo == 0 || !is_container(item.kind)) continue;
+    const Item latest = memo_.get(item.memo - 1);
+    if (latest.kind == item.kind) item.value = latest.value;
+  }
   builder_.extend(container, items);
   for (const Item& item : items) {
     if (item.memo != 0 && is_container(item.kind)) memo_.put(item.memo - 1, item);
