@@ -1,6 +1,7 @@
 #include "doctor/snapshot/names.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -93,13 +94,42 @@ class Namer {
     }
     const bool knows_sizes = inferred_.sizes.is_known();
     parameters_ = knows_sizes ? parameter_sizes(inferred_.sizes) : named.weights;
-    name_states(parameters_, named, snapshot_.has_frames(), unrecorded);
-    name_by_model(inferred_.sizes, held, unrecorded);
+    if (snapshot_.has_frames() || !name_by_moment(inferred_.sizes, held, unrecorded)) {
+      name_states(parameters_, named, snapshot_.has_frames(), unrecorded);
+      name_by_model(inferred_.sizes, held, unrecorded);
+    }
+    name_resumed_state(named);
     for (const Unrecorded& block : unrecorded) {
       const std::uint32_t name = table_.of(block.name);
       names_.blocks[block.block] = name;
       const std::uint32_t life = snapshot_.blocks[block.block].life;
       if (life != kNoLife) names_.lives[life] = name;
+    }
+  }
+
+  // A resumed optimizer keeps the tensors that torch.load() made, two for each parameter. They come
+  // after the weights of the file, of which train.py holds on to a copy.
+  void name_resumed_state(const NamedSizes& named) {
+    std::map<std::int64_t, std::vector<std::size_t>> loaded;
+    for (std::size_t i = 0; i < snapshot_.blocks.size(); ++i) {
+      if (names_.of_block(i).role == Role::kLoaded)
+        loaded[snapshot_.blocks[i].requested_bytes].push_back(i);
+    }
+    for (auto& [bytes, blocks] : loaded) {
+      const auto count = static_cast<std::int64_t>(blocks.size());
+      const std::int64_t n = count_of(parameters_, bytes);
+      if ((count != 2 * n && count != 3 * n) || named.optimizer.contains(bytes)) continue;
+      std::stable_sort(blocks.begin(), blocks.end(), [&](std::size_t a, std::size_t b) {
+        return snapshot_.blocks[a].life < snapshot_.blocks[b].life;
+      });
+      for (const std::size_t block : std::span(blocks).last(static_cast<std::size_t>(2 * n))) {
+        Name name = names_.of_block(block);
+        name.role = Role::kOptimizer;
+        name.label = "AdamW state";
+        names_.blocks[block] = table_.of(name);
+        const std::uint32_t life = snapshot_.blocks[block].life;
+        if (life != kNoLife) names_.lives[life] = names_.blocks[block];
+      }
     }
   }
 

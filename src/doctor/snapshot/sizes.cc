@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "config/gpt_sizes.h"
+#include "doctor/snapshot/likeness.h"
 
 namespace snug::doctor::snapshot {
 namespace {
@@ -189,6 +190,11 @@ ModelSizes infer_sizes(const Snapshot& snapshot, const std::vector<Place>& place
   const Seen seen = see_all(snapshot, places, model);
   const SizeCounts& counts = seen.weights.empty() ? seen.unrecorded : seen.weights;
   if (!infer_blocks(counts, sizes)) return sizes;
+  if (!snapshot.has_frames()) {
+    ModelSizes alike = sizes;
+    infer_by_likeness(seen.held, alike);
+    if (alike.is_known() && alike.tokens > 0) return alike;
+  }
   infer_batch(seen, sizes);
   infer_tables(seen, counts, sizes);
   if (!sizes.is_known()) return sizes;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "doctor/snapshot/likeness.h"
 #include "doctor/torch/train.h"
 
 namespace snug::doctor::snapshot {
@@ -37,45 +38,6 @@ Role role_of(torch::TorchRole role) {
   return Role::kUnknown;
 }
 
-// How far the tensors that a tape holds are those of a snapshot, from event to event: bytes of
-// both, less bytes of one alone.
-class Likeness {
- public:
-  explicit Likeness(const SizeCounts& wanted) : wanted_(wanted) {}
-  std::int64_t score() const { return score_; }
-
-  void change(std::int64_t bytes, bool allocates) {
-    std::int64_t& count = held_[bytes];
-    const std::int64_t wanted = count_of(wanted_, bytes);
-    // The one that comes or goes is wanted if there are not enough without it.
-    const bool is_wanted = (allocates ? count : count - 1) < wanted;
-    const std::int64_t weight = is_wanted ? bytes : -bytes;
-    score_ += allocates ? weight : -weight;
-    count += allocates ? 1 : -1;
-  }
-
- private:
-  const SizeCounts& wanted_;
-  SizeCounts held_;
-  std::int64_t score_ = 0;
-};
-
-// The event after which the tape looks most like `held`.
-std::size_t closest_event(const torch::TorchTape& tape, const SizeCounts& held) {
-  Likeness likeness(held);
-  std::int64_t best_score = INT64_MIN;
-  std::size_t best = 0;
-  for (std::size_t i = 0; i < tape.events().size(); ++i) {
-    const torch::TorchEvent& event = tape.events()[i];
-    likeness.change(tape.tensors()[static_cast<std::size_t>(event.tensor)].bytes, event.allocates);
-    if (likeness.score() > best_score) {
-      best_score = likeness.score();
-      best = i;
-    }
-  }
-  return best;
-}
-
 // The tensors that are alive after an event, by size.
 std::map<std::int64_t, std::vector<std::int32_t>> alive_after(const torch::TorchTape& tape,
                                                               std::size_t event) {
@@ -88,6 +50,32 @@ std::map<std::int64_t, std::vector<std::int32_t>> alive_after(const torch::Torch
     if (alive[i]) by_size[tape.tensors()[i].bytes].push_back(static_cast<std::int32_t>(i));
   }
   return by_size;
+}
+
+// What a run of `sizes` holds at the moment that looks most like `held`.
+class ModelledMoment {
+ public:
+  ModelledMoment(const ModelSizes& sizes, const SizeCounts& held) {
+    torch::record_training(run_of(sizes), tape_);
+    alive_ = alive_after(tape_, closest_event(tape_, held).event);
+  }
+
+  // The first that was allocated of those of a size, which is taken away; nullptr: none is left.
+  const torch::TorchTensor* take(std::int64_t bytes) {
+    const auto found = alive_.find(bytes);
+    if (found == alive_.end() || found->second.empty()) return nullptr;
+    const auto index = static_cast<std::size_t>(found->second.front());
+    found->second.erase(found->second.begin());
+    return &tape_.tensors()[index];
+  }
+
+ private:
+  torch::TorchTape tape_;
+  std::map<std::int64_t, std::vector<std::int32_t>> alive_;
+};
+
+bool can_be_modelled(const ModelSizes& sizes) {
+  return sizes.is_known() && sizes.tokens > 0 && sizes.layers <= kMaxTapeLayers;
 }
 
 }  // namespace
@@ -134,23 +122,36 @@ void name_states(const SizeCounts& parameters, const NamedSizes& named, bool has
   }
 }
 
+bool name_by_moment(const ModelSizes& sizes, const SizeCounts& held,
+                    std::vector<Unrecorded>& blocks) {
+  if (!can_be_modelled(sizes)) return false;
+  ModelledMoment moment(sizes, held);
+  std::vector<Name> names;
+  std::int64_t all_bytes = 0, named_bytes = 0;
+  for (const Unrecorded& block : blocks) {
+    const torch::TorchTensor* tensor = moment.take(block.bytes);
+    all_bytes += block.bytes;
+    names.push_back(block.name);
+    if (tensor == nullptr) continue;
+    named_bytes += block.bytes;
+    names.back() = {role_of(tensor->role), Source::kSize, tensor->what, tensor->layer};
+  }
+  if (named_bytes < all_bytes / 20 * 19) return false;
+  for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i].name = names[i];
+  return true;
+}
+
 void name_by_model(const ModelSizes& sizes, const SizeCounts& held,
                    std::vector<Unrecorded>& blocks) {
-  constexpr std::int64_t kMaxLayers = 400;  // a tape of more takes seconds
-  if (!sizes.is_known() || sizes.tokens <= 0 || sizes.layers > kMaxLayers) return;
-  torch::TorchTape tape;
-  torch::record_training(run_of(sizes), tape);
-  auto alive = alive_after(tape, closest_event(tape, held));
+  if (!can_be_modelled(sizes)) return;
+  ModelledMoment moment(sizes, held);
   for (Unrecorded& block : blocks) {
     if (block.name.role != Role::kUnknown && block.name.role != Role::kTemporary) continue;
-    const auto found = alive.find(block.bytes);
-    if (found == alive.end() || found->second.empty()) continue;
-    const torch::TorchTensor& tensor =
-        tape.tensors()[static_cast<std::size_t>(found->second.front())];
-    found->second.erase(found->second.begin());
-    const Role role = role_of(tensor.role);
+    const torch::TorchTensor* tensor = moment.take(block.bytes);
+    if (tensor == nullptr) continue;
+    const Role role = role_of(tensor->role);
     if (role == Role::kWeights || role == Role::kOptimizer || role == Role::kGradients) continue;
-    block.name = {role, Source::kSize, tensor.what, tensor.layer};
+    block.name = {role, Source::kSize, tensor->what, tensor->layer};
   }
 }
 

@@ -26,6 +26,11 @@ struct NamedSizes {
 void name_states(const SizeCounts& parameters, const NamedSizes& named, bool has_frames,
                  std::vector<Unrecorded>& blocks);
 
+// Where nothing has frames: all blocks, in the order of their addresses, by what such a run holds
+// then, in the order of allocation. False, and nothing is named: that explains too little of them.
+bool name_by_moment(const ModelSizes& sizes, const SizeCounts& held,
+                    std::vector<Unrecorded>& blocks);
+
 // Names what is left by the tensors that a run of `sizes` holds at the moment that looks most like
 // `held` (all live blocks, by size).
 void name_by_model(const ModelSizes& sizes, const SizeCounts& held,
