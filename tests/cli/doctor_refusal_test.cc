@@ -41,7 +41,7 @@ TEST_F(CliDoctorRefusalTest, RefusesInTheLanguage) {
   EXPECT_EQ(unwritten.exit_code, 0) << unwritten.err;
   expect_holds(unwritten.out, {"nichts geschrieben: Das Log allein"});
   expect_error(run({"doctor", "--lang=de", "--card=rtx3060", "--html=absent/page.html"}), 5,
-               {"absent/page.html ist nicht beschreibbar: "});
+               {"absent/page.html lässt sich nicht schreiben: "});
 }
 
 TEST_F(CliDoctorRefusalTest, RefusesWhatItCannotUse) {
