@@ -57,8 +57,8 @@ void print_text(const data::DatasetDescription& dataset, const std::string& fold
                with_thousands(side.token_count), with_thousands(side.different_ids),
                format_bytes(side.byte_count), files_text(side));
     if (side.end_of_text_count > 0) {
-      fmt::print("  {:<12} {} documents end with <|endoftext|>, {} tokens each on average\n", "",
-                 with_thousands(side.end_of_text_count),
+      fmt::print("  {:<12} documents that end with <|endoftext|>: {}, of {} tokens on average\n",
+                 "", with_thousands(side.end_of_text_count),
                  with_thousands(side.token_count / side.end_of_text_count));
     }
     if (side.outside_count > 0) {

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "console/console.h"
+#include "report/shell_command.h"
 
 namespace snug::train {
 
@@ -22,15 +23,14 @@ std::vector<std::string> end_lines(const RunEnd& end) {
   const std::int64_t unsaved = end.iteration - end.saved_iteration;
   if (end.saved_iteration >= 0 && unsaved > 0) {
     lines.push_back(fmt::format(
-        "the last {} not saved: always_save_checkpoint is off, and the checkpoint of iteration {} "
-        "is "
-        "the best",
+        "the last {} not saved: always_save_checkpoint is off, and the checkpoint of iteration "
+        "{} is the best",
         unsaved == 1 ? "iteration is" : fmt::format("{} iterations are", with_thousands(unsaved)),
         end.saved_iteration));
   }
   if (!end.folder.empty()) {
-    lines.push_back(fmt::format("checkpoint {}; let it write: snug sample --out_dir={}", end.folder,
-                                end.out_dir));
+    lines.push_back(fmt::format("checkpoint {}; let it write: snug sample {}", end.folder,
+                                report::shell_quoted("--out_dir=" + end.out_dir)));
   }
   return lines;
 }

@@ -74,6 +74,8 @@ class TrainLoop {
   int run() {
     try {
       return run_all();
+    } catch (const Diverged&) {
+      throw;  // says what is kept itself
     } catch (const DeviceError& error) {
       throw DeviceError(fmt::format("{}\n{}", error.what(), what_is_kept()));
     }

@@ -137,6 +137,7 @@ TEST_F(CliDamageTest, DivergedTrainingStopsAndKeepsTheLastGoodCheckpoint) {
 TEST_F(CliTest, DivergedTrainingWithoutACheckpointSaysSo) {
   const ProgramResult failed = train({"--learning_rate=1e30", "--eval_interval=100"});
   expect_error(failed, 5, {"at iteration 1", "no checkpoint", "learning_rate"});
+  EXPECT_EQ(failed.err.find("no checkpoint"), failed.err.rfind("no checkpoint")) << failed.err;
   EXPECT_FALSE(exists("out/latest"));
 }
 

@@ -63,6 +63,13 @@ TEST_F(CliTest, MetricsHoldEveryIterationAndEvaluation) {
   EXPECT_EQ(evaluations, (std::vector{0, 4, 8}));
 }
 
+// Its last line is a command to copy.
+TEST_F(CliTest, TheSuggestedCommandIsOneOfAShell) {
+  const ProgramResult result = train({"--out_dir=a run"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  expect_holds(result.out, {"snug sample '--out_dir=a run'"});
+}
+
 TEST_F(CliTest, EvalOnlyEvaluatesAndStops) {
   const ProgramResult run = train({"--eval_only=True"});
   ASSERT_EQ(run.exit_code, 0) << run.err;

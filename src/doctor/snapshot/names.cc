@@ -1,6 +1,7 @@
 #include "doctor/snapshot/names.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -112,8 +113,8 @@ class Namer {
   void name_resumed_state(const NamedSizes& named) {
     std::map<std::int64_t, std::vector<std::size_t>> loaded;
     for (std::size_t i = 0; i < snapshot_.blocks.size(); ++i) {
-      if (names_.of_block(i).role == Role::kLoaded)
-        loaded[snapshot_.blocks[i].requested_bytes].push_back(i);
+      if (names_.of_block(i).role != Role::kLoaded) continue;
+      loaded[snapshot_.blocks[i].requested_bytes].push_back(i);
     }
     for (auto& [bytes, blocks] : loaded) {
       const auto count = static_cast<std::int64_t>(blocks.size());
