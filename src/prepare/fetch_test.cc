@@ -113,18 +113,32 @@ TEST_F(FetchTest, AProgramThatCannotBeStartedIsNotCalledMissing) {
 }
 
 // It would write to where Snug's own output goes.
+// No further file can be opened while this lives. A test reads the error after its end: the
+// sanitizers themselves open a pipe to look at an object.
+class NoFurtherFile {
+ public:
+  NoFurtherFile() {
+    const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    EXPECT_GE(next, 0);
+    ::close(next);
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit none = {static_cast<rlim_t>(next), before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoFurtherFile() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  NoFurtherFile(const NoFurtherFile&) = delete;
+  NoFurtherFile& operator=(const NoFurtherFile&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
 TEST_F(FetchTest, WithoutAPipeNothingIsStarted) {
   install("curl", ": > " + path("started").string() + "; " + send());
-  rlimit before;
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ASSERT_GE(next, 0);
-  ::close(next);
-  const rlimit none = {static_cast<rlim_t>(next), before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  const std::string message =
-      message_of<DeviceError>([&] { fetch(file(), path("data/input.txt")); });
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  const std::string message = message_of<DeviceError>([&] {
+    const NoFurtherFile full;
+    fetch(file(), path("data/input.txt"));
+  });
   expect_holds(message, {"cannot open a pipe", "Too many open files", "ulimit -n"});
   EXPECT_FALSE(fs::exists(path("started")));
 }
