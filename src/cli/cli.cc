@@ -63,6 +63,16 @@ std::string chosen_language(Arguments arguments) {
   return chosen == "auto" ? "" : chosen;
 }
 
+// A slip is told though a later option overrides it.
+void check_language(const std::string& language) {
+  const char* locale = report::locale_of_environment();
+  const report::Language of_locale = report::language_of("", locale);
+  if (language.empty()) {
+    throw ConfigError(report::text_in(of_locale, report::TextId::kUnknownLanguage, {language}));
+  }
+  if (language != "auto") report::language_of(language, locale);
+}
+
 // The one chosen if it is a language, else the locale's: an error may be of --lang itself.
 report::Language language_of(Arguments arguments) {
   const std::string chosen = chosen_language(arguments);
@@ -106,8 +116,10 @@ int fail_memory() noexcept {
 
 int run_command(const CommandRow& row, Arguments arguments) {
   if (row.takes_settings) return row.run(arguments);
-  report::language_of(chosen_language(arguments), report::locale_of_environment());  // or refuses
   std::vector<std::string> rest(arguments.begin(), arguments.end());
+  for (const std::string& word : rest) {
+    if (word.starts_with(kLanguageOption)) check_language(word.substr(kLanguageOption.size()));
+  }
   std::erase_if(rest, [](const std::string& word) { return word.starts_with(kLanguageOption); });
   return row.run(rest);
 }

@@ -23,8 +23,8 @@ constexpr std::int64_t kPairMilliseconds = 1000;
 
 // oneDNN's generated code for AVX2 (2.6.3) keeps numbers below its stack pointer, beyond the 128
 // bytes that belong to it: a handler's frame there overwrote them, and the heap after them. So the
-// frame goes elsewhere. The main thread, which computes, is the one that a process's signals come
-// to.
+// frame goes elsewhere. Linux gives a process's signals to the main thread, which has this stack;
+// only a second one of another kind that comes before the first was seen may go to another thread.
 alignas(16) std::array<std::byte, 64 << 10> g_handler_stack;
 
 std::int64_t now_milliseconds() {

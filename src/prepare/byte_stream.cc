@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/shell_word.h"
 #include "prepare/gzip_stream.h"
 #include "prepare/raw_stream.h"
 #include "prepare/zstd_stream.h"
@@ -13,13 +14,6 @@ namespace snug::prepare {
 namespace {
 
 using namespace std::string_view_literals;
-
-// As one word of a shell, whatever is in it.
-std::string shell_word(std::string_view text) {
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
 
 // The line takes any number of files, and leaves rows without text out.
 [[noreturn]] void fail_parquet(const std::string& name) {
@@ -30,7 +24,7 @@ std::string shell_word(std::string_view text) {
       "for f "
       "in sys.argv[1:] for b in p.ParquetFile(f).iter_batches(1000, columns=['text']) for t in "
       "b['text'].to_pylist() if t]\" {} | snug prepare bpe - data/NAME --documents=json",
-      name, shell_word(name)));
+      name, shell_quoted(name)));
 }
 
 }  // namespace

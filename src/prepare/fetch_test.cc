@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 
 #include "prepare/prepare_for_test.h"
@@ -55,6 +56,14 @@ TEST_F(FetchTest, TheWholeText) {
   fetch(file(), path("data/input.txt"));
   EXPECT_EQ(folder_.read("data/input.txt"), kText);
   EXPECT_TRUE(is_intact(path("data/input.txt"), file()));
+}
+
+TEST_F(FetchTest, WhereNobodyIsToldOfAProgramsEnd) {
+  install("curl", send());
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  fetch(file(), path("data/input.txt"));
+  std::signal(SIGCHLD, before);
+  EXPECT_EQ(folder_.read("data/input.txt"), kText);
 }
 
 TEST_F(FetchTest, ByWgetWhereThereIsNoCurl) {
@@ -112,7 +121,6 @@ TEST_F(FetchTest, AProgramThatCannotBeStartedIsNotCalledMissing) {
   EXPECT_EQ(folder_.read("data/input.txt"), kText);
 }
 
-// It would write to where Snug's own output goes.
 // No further file can be opened while this lives. A test reads the error after its end: the
 // sanitizers themselves open a pipe to look at an object.
 class NoFurtherFile {
@@ -133,6 +141,7 @@ class NoFurtherFile {
   rlimit before_{};
 };
 
+// It would write to where Snug's own output goes.
 TEST_F(FetchTest, WithoutAPipeNothingIsStarted) {
   install("curl", ": > " + path("started").string() + "; " + send());
   const std::string message = message_of<DeviceError>([&] {

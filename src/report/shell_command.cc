@@ -40,12 +40,4 @@ std::string wrapped_command(const std::string& label, const std::vector<std::str
   return text.empty() ? fmt::format("{}\n", label) : text;
 }
 
-std::string shell_quoted(const std::string& word) {
-  const bool plain = word.find_first_of(" \t\n\"'$&;()<>|*?[]{}~#\\!`") == std::string::npos;
-  if (plain && !word.empty()) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 }  // namespace snug::report

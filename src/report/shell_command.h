@@ -1,4 +1,5 @@
-// Commands to copy, broken so that a shell takes their lines as one. Words are quoted before.
+// Commands to copy, broken so that a shell takes their lines as one. Words are quoted before, by
+// base/shell_word.h.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +7,6 @@
 #include <vector>
 
 namespace snug::report {
-
-// A word of the command line as a shell takes it.
-std::string shell_quoted(const std::string& word);
 
 // Lines of at most `columns`, broken between words: all but the last end in a backslash, all but
 // the first begin with two blanks. A word that is longer stays whole.

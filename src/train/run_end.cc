@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/bytes.h"
+#include "base/shell_word.h"
 #include "console/console.h"
 #include "report/shell_command.h"
 
@@ -30,7 +31,7 @@ std::vector<std::string> end_lines(const RunEnd& end) {
   }
   if (!end.folder.empty()) {
     lines.push_back(fmt::format("checkpoint {}; let it write: snug sample {}", end.folder,
-                                report::shell_quoted("--out_dir=" + end.out_dir)));
+                                shell_quoted("--out_dir=" + end.out_dir)));
   }
   return lines;
 }

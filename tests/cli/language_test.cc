@@ -77,6 +77,8 @@ TEST_F(CliLanguage, EveryCommandTakesALanguage) {
     }
   }
   expect_error(run({"plot", "none", "--lang=xx"}), 2, {"lang", "xx"});
+  expect_error(run({"plot", "none", "--lang=xx", "--lang=de"}), 2, {"lang", "xx"});
+  expect_error(run({"plot", "none", "--lang=", "--lang=de"}), 2, {"--lang=: "});
   EXPECT_FALSE(exists("--lang=de"));
 }
 

@@ -264,7 +264,6 @@ TEST_F(CliResumeTest, FinishedRunHasNothingLeftToDo) {
   EXPECT_EQ(weights_and_optimizer("out"), before);
 }
 
-// A key held down, or a script that sends two.
 // In the middle of products that a library generates: a signal's frame below their stack pointer
 // overwrote what they keep there, three times of four, and the heap after it.
 TEST_F(CliResumeTest, ASignalAmongLargeProductsStillSaves) {
@@ -280,6 +279,7 @@ TEST_F(CliResumeTest, ASignalAmongLargeProductsStillSaves) {
   }
 }
 
+// A key held down, or a script that sends two.
 TEST_F(CliResumeTest, TwoSignalsAtOnceStillSave) {
   RunningProgram program(command({}), settings());
   ASSERT_TRUE(program.wait_for_output("iter 4:")) << program.out();

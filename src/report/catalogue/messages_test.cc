@@ -63,6 +63,8 @@ TEST(Messages, TheTestKnowsEnglishWhenItSeesIt) {
   EXPECT_TRUE(has_english("显存 is full"));
   EXPECT_TRUE(has_english("Die card ist voll"));
   EXPECT_FALSE(has_english("请设置 expandable_segments:True"));
+  EXPECT_FALSE(has_english("im Ordner /tmp/snug-test-9of3Ka"));
+  EXPECT_TRUE(has_english("im Ordner /tmp/snug-test-9of3Ka is full"));
 }
 
 TEST(Messages, EverythingOfTheDoctorHasWords) {

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/bytes.h"
+#include "base/shell_word.h"
 #include "report/columns.h"
 #include "report/numbers.h"
 #include "report/plan/budget_text.h"

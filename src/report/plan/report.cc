@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/shell_word.h"
 #include "plan/liveness.h"
 #include "report/columns.h"
 #include "report/numbers.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/shell_word.h"
 #include "report/catalogue/snapshot_texts.h"
 #include "report/columns.h"
 #include "report/doctor/rendering.h"
