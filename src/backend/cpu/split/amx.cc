@@ -18,7 +18,22 @@ struct Features {
   bool avx512 = false;  // with the subsets that packing uses: F, BW, VL
   bool avx512_bf16 = false;
   bool amx = false;  // tiles and their bfloat16 product
+  bool slow_pairs = false;
 };
+
+// Intel's first processor with AVX512_BF16, Cooper Lake, is of the model that this names.
+constexpr unsigned kCooperLake = 0x55;
+
+bool is_intel_after_cooper_lake() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  __get_cpuid(0, &a, &b, &c, &d);
+  if (b != signature_INTEL_ebx || d != signature_INTEL_edx || c != signature_INTEL_ecx) {
+    return false;
+  }
+  __get_cpuid(1, &a, &b, &c, &d);
+  const unsigned model = (a >> 4 & 0xf) | (a >> 12 & 0xf0);
+  return model != kCooperLake;
+}
 
 Features processor_features() {
   Features features;
@@ -32,6 +47,7 @@ Features processor_features() {
   if (subleaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) {
     features.avx512_bf16 = has_bit(a, 5);
   }
+  features.slow_pairs = is_intel_after_cooper_lake();
   return features;
 }
 
@@ -98,11 +114,17 @@ bool avx512_bf16_usable() {
   return usable;
 }
 
+bool avx512_bf16_pays() {
+  static const bool pays = avx512_bf16_usable() && !processor_features().slow_pairs;
+  return pays;
+}
+
 }  // namespace snug::cpu
 
 #else
 
 bool snug::cpu::amx_usable() { return false; }
 bool snug::cpu::avx512_bf16_usable() { return false; }
+bool snug::cpu::avx512_bf16_pays() { return false; }
 
 #endif

@@ -11,4 +11,8 @@ bool amx_usable();
 // AVX-512's products of bfloat16 pairs (vdpbf16ps), by the same conditions.
 bool avx512_bf16_usable();
 
+// Whether these pairs are multiplied faster than the same numbers widened to float. They are not on
+// Intel's processors since Sapphire Rapids, which do half as many a cycle as AVX-512 does floats.
+bool avx512_bf16_pays();
+
 }  // namespace snug::cpu

@@ -53,6 +53,8 @@ void store_sums(const Sums<float>& to) {
   finish_stores();
 }
 
+// A's blocks stay in the first-level cache while B's panels pass by: their loads ask not to be
+// kept, or they push A's out (decision 0077).
 struct AmxUnit {
   static void add(const Sums<const float>& from, const TilePanelA& a, const std::byte* b,
                   std::int64_t blocks, const Sums<float>& to) {
@@ -60,10 +62,10 @@ struct AmxUnit {
     const std::byte* x = a.data;
     const std::int64_t line = a.line_bytes, lower = kTileRows * line;
     for (std::int64_t i = 0; i < blocks; ++i, x += a.block_bytes, b += kTileBlockBytes) {
-      _tile_loadd(6, b, kTileLine);
+      _tile_stream_loadd(6, b, kTileLine);
       _tile_loadd(4, x, line);
       _tile_dpbf16ps(0, 4, 6);
-      _tile_loadd(7, b + kTileSize, kTileLine);
+      _tile_stream_loadd(7, b + kTileSize, kTileLine);
       _tile_dpbf16ps(1, 4, 7);
       _tile_loadd(5, x + lower, line);
       _tile_dpbf16ps(2, 5, 6);

@@ -184,6 +184,10 @@ inline void _tile_loadd(std::size_t tile, const void* from, std::int64_t stride)
     line += stride;
   }
 }
+// The same, with a hint to the caches.
+inline void _tile_stream_loadd(std::size_t tile, const void* from, std::int64_t stride) {
+  _tile_loadd(tile, from, stride);
+}
 inline void _tile_stored(std::size_t tile, void* to, std::int64_t stride) {
   auto* line = static_cast<std::byte*>(to);
   for (const Vector512& from : emulated_tiles.tile[tile]) {

@@ -27,7 +27,7 @@ TileDivision division_of(const WidenedProductOn<Bf16>& p, int threads, TileUnit 
 
 std::optional<TileUnit> tile_unit() {
   if (amx_usable()) return TileUnit::kAmx;
-  if (avx512_bf16_usable()) return TileUnit::kAvx512Bf16;
+  if (avx512_bf16_pays()) return TileUnit::kAvx512Bf16;
   return std::nullopt;
 }
 
