@@ -82,7 +82,7 @@ void settle_processor_dtype(config::LoadedConfig& config) {
   config.derived.erase("dtype");  // or resolve() would derive it anew
   config.notices.push_back(fmt::format(
       "dtype auto: {}, {}", config.values.dtype,
-      unit.empty() ? "as fast as any on this processor (neither AMX nor AVX512_BF16); bfloat16 "
+      unit.empty() ? "as fast as any on this processor (no unit of its own for bfloat16); bfloat16 "
                      "would halve the activations"
                    : fmt::format("which this processor multiplies fastest ({})", unit)));
 }
