@@ -68,9 +68,11 @@ TEST_F(CliTest, PipeGetsPlainLines) {
 }
 
 TEST_F(CliTest, PrepareShowsProgressOnATerminal) {
+  // Several batches, and several tenths of a second on the fastest core.
   std::string text;
-  for (int i = 0; i < 500'000; ++i) text += "tale " + std::to_string(i) + ", ";
+  for (int i = 0; i < 2'000'000; ++i) text += "tale " + std::to_string(i) + ", ";
   folder_.write("long.txt", text);
+  folder_.write("short.txt", text.substr(0, 100'000));
   const Words prepare = {"prepare", "bpe", "long.txt", "data/long", "--threads=1"};
   const ProgramResult shown = run_on_terminal(prepare, folder_.path().string(), 80);
   ASSERT_EQ(shown.exit_code, 0) << shown.out;
@@ -82,7 +84,7 @@ TEST_F(CliTest, PrepareShowsProgressOnATerminal) {
   }
   EXPECT_TRUE(complete) << shown.out;
   EXPECT_NE(shown.out.find("wrote train.bin and val.bin"), std::string::npos) << shown.out;
-  const ProgramResult piped = run(prepare);
+  const ProgramResult piped = run({"prepare", "bpe", "short.txt", "data/short"});
   ASSERT_EQ(piped.exit_code, 0) << piped.err;
   EXPECT_EQ(piped.out.find('\r'), std::string::npos);
   EXPECT_EQ(piped.out.find('\033'), std::string::npos);

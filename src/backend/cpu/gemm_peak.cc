@@ -100,7 +100,7 @@ std::optional<double> rate_of_onednn(const Arena& arena, std::int64_t side, doub
 }  // namespace
 
 double measure_gemm_peak(const Arena& arena, DType precision) {
-  for (const std::int64_t side : {1024, 512, 256, 128}) {
+  for (const std::int64_t side : {1024, 512, 256, 128, 64, 32}) {
     const double flops = 2.0 * static_cast<double>(side * side * side);
     const auto rate = precision == DType::kBF16
                           ? rate_in_16_bits<Bf16>(arena, side, flops, tile_unit())
