@@ -7,6 +7,7 @@
 #include "cuda_shim/narrow_floats.h"
 #include "emulator/access.h"
 #include "emulator/lane.h"
+#include "tensor_sum.h"
 
 namespace emulator {
 namespace {
@@ -47,6 +48,17 @@ float element(unsigned pair, unsigned i, bool bfloat16) {
   return bfloat16 ? bf16_value(bits) : half_value(bits);
 }
 
+float sum_of(float sum, const float* a, const float* b, unsigned terms) {
+  if (!sums_are_cut_off()) {
+    for (unsigned k = 0; k < terms; ++k) sum += a[k] * b[k];
+    return sum;
+  }
+  for (unsigned k = 0; k < terms; k += kTermsAtOnce) {
+    add_cut_off(&sum, a + k, 1, 1, b + k, kTermsAtOnce);
+  }
+  return sum;
+}
+
 void multiply_together(void* const (&arguments)[kWarpLanes], std::uint32_t) {
   const auto& any = *static_cast<const MultiplyArgument*>(arguments[0]);
   float a[16][16], b[16][8];
@@ -65,9 +77,9 @@ void multiply_together(void* const (&arguments)[kWarpLanes], std::uint32_t) {
     auto& own = *static_cast<MultiplyArgument*>(arguments[lane]);
     for (unsigned i = 0; i < 4; ++i) {
       const unsigned row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
-      float sum = own.d[i];
-      for (unsigned k = 0; k < any.k; ++k) sum += a[row][k] * b[k][column];
-      own.d[i] = sum;
+      float factors[16];
+      for (unsigned k = 0; k < any.k; ++k) factors[k] = b[k][column];
+      own.d[i] = sum_of(own.d[i], a[row], factors, any.k);
     }
   }
 }

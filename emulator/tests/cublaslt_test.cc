@@ -231,6 +231,37 @@ TEST_F(CublasLt, KnowsOnlyTheProductsItIsToldTo) {
   EXPECT_EQ(find(a, b, d), CUBLAS_STATUS_SUCCESS) << "another card knows them";
 }
 
+TEST_F(CublasLt, RefusesTheOthersAsItIsToldTo) {
+  const Matrix a(CUDA_R_16BF, 64, 32, 1), b(CUDA_R_16BF, 32, 8, 2), d(CUDA_R_16BF, 64, 8, 3);
+  emulator::set_known_products(emulator::KnownProducts::kNone, CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_EQ(run(a, b, d), CUBLAS_STATUS_INVALID_VALUE);
+  emulator::set_known_products(emulator::KnownProducts::kNone);
+  EXPECT_EQ(run(a, b, d), CUBLAS_STATUS_NOT_SUPPORTED);
+}
+
+// 1 and seven terms of 1.5 units of the bit below a float's last: each is cut off to one, and the
+// sum, 3.5 of a float's units, to 3. Term after term each is rounded up.
+TEST_F(CublasLt, CutsOffSumsWhereThatIsOrdered) {
+  constexpr float kUnit = 0x1p-23f;
+  Matrix a(CUDA_R_16BF, 1, 8, 1), b(CUDA_R_16BF, 8, 1, 2);
+  const Matrix d(CUDA_R_32F, 1, 1, 3);
+  std::fill(a.values.begin(), a.values.end(), 1.5f * 0x1p-12f);
+  std::fill(b.values.begin(), b.values.end(), 0x1p-12f);
+  a.values[0] = b.values[0] = 1;
+  a.upload();
+  b.upload();
+  ASSERT_EQ(run(a, b, d), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(d.on_card(0), 1 + 7 * kUnit);
+  emulator::cut_off_sums();
+  ASSERT_EQ(run(a, b, d), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(d.on_card(0), 1 + 3 * kUnit);
+  a.values[0] = -1;  // towards zero, whatever the sign
+  for (std::size_t i = 1; i < 8; ++i) a.values[i] *= -1;
+  a.upload();
+  ASSERT_EQ(run(a, b, d), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(d.on_card(0), -1 - 3 * kUnit);
+}
+
 TEST_F(CublasLt, FailsOnOrderWithACleanLastError) {
   const Matrix a(CUDA_R_32F, 64, 32, 1), b(CUDA_R_32F, 32, 8, 2), d(CUDA_R_32F, 64, 8, 3);
   emulator::fail_matmul_after(1, CUBLAS_STATUS_ALLOC_FAILED);

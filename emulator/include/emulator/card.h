@@ -57,13 +57,17 @@ void spoil_matmul_after(unsigned successes);
 // From now on products cut their 16-bit results off instead of rounding them, until another card is
 // inserted: no number is off by more than a unit, but all to one side.
 void truncate_matmuls();
+// From now on tensor cores add up as cards do, until another card is inserted: they align eight
+// products to the largest and cut off what is below a float. Slow.
+void cut_off_sums();
 void lose_card_after(std::uint64_t operations, cudaError_t error = cudaErrorUnknown);
 // Other programs take or give back memory.
 void set_held_bytes(std::size_t bytes);
 
 // For which products cuBLASLt's heuristic finds algorithms, until another card is inserted: for
-// none it answers "not supported", as NVIDIA's does for shapes and epilogues that it lacks.
+// the others it answers `refusal`: NVIDIA's says "not supported" for shapes and epilogues that it
+// lacks, and "invalid value" for some.
 enum class KnownProducts { kAll, kWithoutEpilogue, kNone };
-void set_known_products(KnownProducts known);
+void set_known_products(KnownProducts known, cublasStatus_t refusal = CUBLAS_STATUS_NOT_SUPPORTED);
 
 }  // namespace emulator

@@ -1,5 +1,5 @@
-// ldmatrix and mma.sync: all lanes of a warp together. Products are summed in float, in order of k;
-// a card rounds differently.
+// ldmatrix and mma.sync: all lanes of a warp together. Products are summed in float, in order of k,
+// or cut off as on a card (cut_off_sums(), card.h).
 #pragma once
 
 #include "emulator/site.h"

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "tensor_sum.h"
 #include "watcher.h"
 
 namespace emulator {
@@ -94,6 +95,8 @@ void insert_card(std::optional<CardSettings> settings) {
   card.matmuls_to_wrong.reset();
   card.matmuls_truncate = false;
   card.known_products = KnownProducts::kAll;
+  card.products_refusal = CUBLAS_STATUS_NOT_SUPPORTED;
+  set_sums_cut_off(sums_are_cut_off_by_environment());
   card.operations_to_loss.reset();
 }
 
@@ -141,8 +144,13 @@ void truncate_matmuls() {
   change_card([](CardState& card) { card.matmuls_truncate = true; });
 }
 
-void set_known_products(KnownProducts known) {
-  change_card([&](CardState& card) { card.known_products = known; });
+void cut_off_sums() { set_sums_cut_off(true); }
+
+void set_known_products(KnownProducts known, cublasStatus_t refusal) {
+  change_card([&](CardState& card) {
+    card.known_products = known;
+    card.products_refusal = refusal;
+  });
 }
 
 void lose_card_after(std::uint64_t operations, cudaError_t error) {

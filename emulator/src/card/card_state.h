@@ -26,6 +26,7 @@ struct CardState {
   bool matmuls_truncate = false;
   cublasStatus_t matmul_failure = CUBLAS_STATUS_EXECUTION_FAILED;
   KnownProducts known_products = KnownProducts::kAll;
+  cublasStatus_t products_refusal = CUBLAS_STATUS_NOT_SUPPORTED;
   std::optional<std::uint64_t> operations_to_loss;
   cudaError_t loss_error = cudaErrorUnknown;
 

@@ -239,7 +239,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   const cublasStatus_t status = emulator::check(problem);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   const auto algorithm = emulator::choose(problem, *preference);
-  if (!algorithm || wanted < 1 || !is_known(problem)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!algorithm || wanted < 1) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!is_known(problem)) return emulator::card_state().products_refusal;
   results[0] = {
       emulator::packed(*algorithm), algorithm->workspace_bytes, CUBLAS_STATUS_SUCCESS, 1.0f, {}};
   *found = 1;

@@ -7,6 +7,7 @@
 
 #include "cublaslt/problem.h"
 #include "cuda_shim/narrow_floats.h"
+#include "tensor_sum.h"
 
 namespace emulator {
 namespace {
@@ -73,16 +74,25 @@ void add_terms(float* sums, const float* a, std::int64_t m, std::int64_t rows, c
   }
 }
 
+// The same as tensor cores do it.
+void add_terms_cut_off(float* sums, const float* a, std::int64_t m, std::int64_t rows,
+                       const float* b, std::int64_t terms) {
+  for (std::int64_t k = 0; k < terms; k += kTermsAtOnce) {
+    add_cut_off(sums, a + k * m, m, rows, b + k, std::min(kTermsAtOnce, terms - k));
+  }
+}
+
 // Up to 64 rows of a column of the product.
 void sum_column(float* result, const float* a, std::int64_t m, std::int64_t rows, const float* b,
-                std::int64_t k, const Algorithm& algorithm) {
+                std::int64_t k, const Algorithm& algorithm, bool as_cards) {
+  const auto add = as_cards ? add_terms_cut_off : add_terms;
   const std::int64_t part = (k + algorithm.splits - 1) / algorithm.splits;
   for (std::int64_t begin = 0; begin < k; begin += part) {
     float split[64] = {};
     for (std::int64_t at = begin; at < std::min(begin + part, k); at += algorithm.k_step) {
       float step[64] = {};
-      add_terms(step, a + at * m, m, rows, b + at,
-                std::min({algorithm.k_step, begin + part - at, k - at}));
+      add(step, a + at * m, m, rows, b + at,
+          std::min({algorithm.k_step, begin + part - at, k - at}));
       for (std::int64_t r = 0; r < rows; ++r) split[r] += step[r];
     }
     for (std::int64_t r = 0; r < rows; ++r) result[r] += split[r];
@@ -159,13 +169,14 @@ void multiply_batch(const Matmul& p, const Algorithm& algorithm, const Operands&
       widened(operands.a, p.a, batch, p.desc.transpose_a != CUBLAS_OP_N, to_tf32);
   const std::vector<float> b =
       widened(operands.b, p.b, batch, p.desc.transpose_b != CUBLAS_OP_N, to_tf32);
+  const bool as_cards = sums_are_cut_off() && (to_tf32 || p.a.type != CUDA_R_32F);
   Epilogue epilogue(p);
   std::vector<float> column(static_cast<std::size_t>(p.m()));
   for (std::int64_t n = 0; n < p.n(); ++n) {
     std::fill(column.begin(), column.end(), 0.0f);
     for (std::int64_t m = 0; m < p.m(); m += 64) {
       sum_column(column.data() + m, a.data() + m, p.m(), std::min<std::int64_t>(64, p.m() - m),
-                 b.data() + n * p.k(), p.k(), algorithm);
+                 b.data() + n * p.k(), p.k(), algorithm, as_cards);
     }
     for (std::int64_t m = 0; m < p.m(); ++m) {
       float& value = column[static_cast<std::size_t>(m)];
