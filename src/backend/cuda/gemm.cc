@@ -76,6 +76,12 @@ struct Preference {
   cublasLtMatmulPreference_t get = nullptr;
 };
 
+// cuBLASLt's ways to say that it has none: of some epilogues and types "invalid value".
+bool means_none(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+         status == CUBLAS_STATUS_ARCH_MISMATCH;
+}
+
 }  // namespace
 
 CublasHandle::CublasHandle() { require(cublasLtCreate(&handle_), "starting cuBLASLt"); }
@@ -161,8 +167,9 @@ bool Gemm::choose(std::string_view label) {
   const auto found =
       std::find_if(results.begin(), results.begin() + count,
                    [](const auto& candidate) { return candidate.state == CUBLAS_STATUS_SUCCESS; });
-  if (status != CUBLAS_STATUS_NOT_SUPPORTED) require(status, label);
-  if (status != CUBLAS_STATUS_SUCCESS || found == results.begin() + count) return false;
+  if (means_none(status)) return false;
+  require(status, label);
+  if (found == results.begin() + count) return false;
   algorithm_ = found->algo;
   return true;
 }
