@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/own_file.h"
 
 namespace snug::data {
 namespace {
@@ -60,7 +61,7 @@ void sync_directory_of(const std::string& path) {
 
 AtomicFile::AtomicFile(const std::filesystem::path& path)
     : path_(path.string()), partial_path_(path_ + ".partial") {
-  descriptor_ = ::open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  descriptor_ = open_own_file(partial_path_, O_WRONLY, kWhyOwn);
   if (descriptor_ < 0) fail("cannot create");
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     ::close(descriptor_);

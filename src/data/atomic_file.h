@@ -9,10 +9,16 @@
 
 namespace snug::data {
 
+// Why a file that is not our own is not written, and what to do.
+inline constexpr const char* kWhyOwn =
+    "Snug writes only to files of its own there, for a folder may come from anyone\n"
+    "move it away, or name another folder";
+
 class AtomicFile {
  public:
   // Opens `path` + ".partial", replacing what an interrupted run may have left there. Throws
-  // DeviceError when that is impossible or another process is writing the same file.
+  // DeviceError when that is impossible or another process is writing the same file, ConfigError
+  // when a link, a pipe or a file with another name stands there.
   explicit AtomicFile(const std::filesystem::path& path);
   // Removes the temporary file unless it was published.
   ~AtomicFile();

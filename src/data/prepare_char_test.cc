@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 
@@ -185,6 +186,27 @@ TEST(AtomicFile, SweepsUpAfterAnInterruptedRunAndWaitsForARunningOne) {
   prepare_char(input, dir.path() / "out");
   EXPECT_EQ(ids_of(dir, "train.bin").size(), 44u);
   EXPECT_EQ(dir.list().size(), 5u);
+}
+
+// A data set may come from anyone; what lies where a file is to be written is not ours to
+// overwrite.
+TEST(AtomicFile, WritesToNothingButAFileOfItsOwn) {
+  for (const char* kind : {"link", "hard link", "pipe", "folder"}) {
+    SCOPED_TRACE(kind);
+    const TestDirectory dir;
+    const auto precious = dir.write("precious", "mine\n");
+    const auto input = dir.write("input.txt", "text enough for a dataset");
+    const auto partial = dir.path() / "out/train.bin.partial";
+    std::filesystem::create_directory(dir.path() / "out");
+    const std::string_view name = kind;
+    if (name == "link") std::filesystem::create_symlink(precious, partial);
+    if (name == "hard link") std::filesystem::create_hard_link(precious, partial);
+    if (name == "pipe") ASSERT_EQ(::mkfifo(partial.c_str(), 0600), 0);
+    if (name == "folder") std::filesystem::create_directory(partial);
+    expect_holds(message_of<ConfigError>([&] { prepare_char(input, dir.path() / "out"); }),
+                 {"train.bin.partial", "files of its own", "move it away"});
+    EXPECT_EQ(dir.read("precious"), "mine\n");
+  }
 }
 
 }  // namespace

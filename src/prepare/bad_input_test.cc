@@ -137,6 +137,24 @@ TEST_F(BadInput, FoldersWithOtherData) {
   expect_holds(refusal(whole_text("text")), {"shards already"});
 }
 
+// The folder of a data set may come from anyone: what a link in it leads to is not ours to remove.
+TEST_F(BadInput, ALinkForTheUnfinishedFilesIsRefused) {
+  folder_.write("text", some_text(1000));
+  folder_.write("precious/mine", "mine");
+  std::filesystem::create_directory(folder_.path() / "out");
+  std::filesystem::create_directory_symlink(folder_.path() / "precious",
+                                            folder_.path() / "out/.prepare");
+  const auto prepare = [&] { prepare_bpe(whole_text("text"), {}); };
+  expect_holds(message_of<ConfigError>(prepare), {"out/.prepare is a link", "move it away"});
+  EXPECT_EQ(folder_.read("precious/mine"), "mine");
+  std::filesystem::remove(folder_.path() / "out/.prepare");
+  std::filesystem::create_directory(folder_.path() / "out/.prepare");
+  std::filesystem::create_hard_link(folder_.path() / "precious/mine",
+                                    folder_.path() / "out/.prepare/lock");
+  expect_holds(message_of<ConfigError>(prepare), {"lock has another name", "move it away"});
+  EXPECT_EQ(folder_.read("precious/mine"), "mine");
+}
+
 TEST_F(BadInput, NamesAndPatterns) {
   folder_.write("p-2.txt", "b");
   folder_.write("p-1.txt", "a");

@@ -102,7 +102,10 @@ void fetch(const RemoteFile& file, const fs::path& path, std::chrono::millisecon
                                              output.is_cut ? " or more" : "", file.byte_count)));
   }
   data::create_output_directory(path.parent_path());
-  data::write_file(path, output.bytes);
+  data::AtomicFile text(path);  // replaces a link that leads nowhere, and does not follow it
+  text.append(output.bytes);
+  text.stage();
+  text.publish();
 }
 
 }  // namespace snug::prepare

@@ -171,6 +171,20 @@ TEST_F(PrepareTest, GoesOnWhereItWasInterrupted) {
 }
 
 // In a process of its own, which is killed at that call. The journal is written after every batch.
+TEST_F(PrepareTest, GoesOnInFilesOfItsOwnOnly) {
+  folder_.write("lines", some_text(6 * kMegabyte, 9));
+  folder_.write("precious", "mine");
+  BpeOptions made = options({"lines"}, DocumentKind::kLine);
+  made.thread_count = 1;
+  message_of<DeviceError>([&] { prepare_bpe(made, stop_after(5)); });
+  const std::filesystem::path train = made.directory / ".prepare/train.bin";
+  std::filesystem::remove(train);
+  std::filesystem::create_symlink(folder_.path() / "precious", train);
+  expect_holds(message_of<ConfigError>([&] { prepare_bpe(made, {}); }),
+               {"train.bin is a link", "move it away"});
+  EXPECT_EQ(folder_.read("precious"), "mine");
+}
+
 void be_killed_after(int calls, const BpeOptions& options) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);

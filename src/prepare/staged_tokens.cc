@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/own_file.h"
+#include "data/atomic_file.h"
 #include "data/token_file.h"
 
 namespace snug::prepare {
@@ -48,7 +50,7 @@ void StagedTokens::open_shard(std::int64_t shard, std::int64_t kept_tokens) {
   shard_ = shard;
   in_shard_ = kept_tokens;
   path_ = (folder_ / shard_name(shard)).string();
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  descriptor_ = open_own_file(path_, O_WRONLY, data::kWhyOwn);
   if (descriptor_ < 0) fail("cannot be written");
   const std::int64_t size = header_bytes() + 2 * kept_tokens;
   if (kept_tokens > 0 && ::lseek(descriptor_, 0, SEEK_END) < size) {

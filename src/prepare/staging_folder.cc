@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/own_file.h"
 #include "data/atomic_file.h"
 #include "data/dataset_publication.h"
 #include "prepare/journal.h"
@@ -37,9 +38,10 @@ StagingFolder::StagingFolder(const fs::path& directory)
     : directory_(directory),
       path_(directory / ".prepare"),
       made_directory_(!fs::exists(directory)) {
+  require_own_folder(path_.string(), data::kWhyOwn);  // what lies in it is removed
   data::create_output_directory(path_);
   const std::string lock = (path_ / kLockName).string();
-  lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  lock_ = open_own_file(lock, O_RDWR, data::kWhyOwn);
   if (lock_ < 0) {
     throw DeviceError(fmt::format("{} cannot be written: {}", lock, std::strerror(errno)));
   }
@@ -66,6 +68,7 @@ void StagingFolder::clear() {
 }
 
 void StagingFolder::reserve_room() const {
+  free_room();  // an earlier one, or what someone put there
   std::ofstream(path_ / kReserveName, std::ios::binary) << std::string(kReserveBytes, '\0');
 }
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/own_file.h"
 
 namespace snug::train {
 namespace {
@@ -48,31 +48,13 @@ std::int64_t bytes_to_keep(int descriptor, std::int64_t first_iteration) {
   }
 }
 
-[[noreturn]] void refuse(const std::string& path, const char* what) {
-  throw ConfigError(fmt::format(
-      "{} {}\nSnug writes its metrics only to a regular file of its own, for an out_dir may come "
-      "from anyone\nmove it away, or name another --out_dir",
-      path, what));
-}
-
-// O_NONBLOCK: a pipe is recognised instead of waited for.
-int open_own_file(const std::string& path) {
-  const int descriptor =
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-  if (descriptor < 0 && errno == ELOOP) refuse(path, "is a link");
-  if (descriptor < 0 && errno == EISDIR) refuse(path, "is a folder");
-  if (descriptor < 0) {
-    throw DeviceError(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
-  }
-  struct stat status {};
-  const int unknown = ::fstat(descriptor, &status) == 0 ? 0 : errno;
-  const bool is_file = unknown == 0 && S_ISREG(status.st_mode);
-  if (is_file && status.st_nlink == 1) return descriptor;
-  ::close(descriptor);
-  if (unknown != 0) {
-    throw DeviceError(fmt::format("cannot look at {}: {}", path, std::strerror(unknown)));
-  }
-  refuse(path, is_file ? "has another name (a hard link)" : "is not a file");
+int open_metrics(const std::string& path) {
+  const int descriptor = open_own_file(
+      path, O_RDWR | O_APPEND,
+      "Snug writes its metrics only to a regular file of its own, for an out_dir may come from "
+      "anyone\nmove it away, or name another --out_dir");
+  if (descriptor >= 0) return descriptor;
+  throw DeviceError(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
 }
 
 // JSON has no NaN and no infinity.
@@ -83,7 +65,7 @@ std::string json_number(double value) {
 }  // namespace
 
 MetricsFile::MetricsFile(const std::string& out_dir, std::int64_t first_iteration)
-    : descriptor_(open_own_file(out_dir + "/" + kMetricsFile)) {
+    : descriptor_(open_metrics(out_dir + "/" + kMetricsFile)) {
   byte_count_ = bytes_to_keep(descriptor_, first_iteration);
   if (::ftruncate(descriptor_, byte_count_) == 0) return;
   const int reason = errno;

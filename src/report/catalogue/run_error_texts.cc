@@ -23,6 +23,8 @@ constexpr Texts kRunLines[] = {
 {"{0} is not a file", "{0} 不是文件", "{0} はファイルではありません", "{0} ist keine Datei"},
 {"{0} has another name (a hard link)", "{0} 另有名称（硬链接）", "{0} には別名があります（ハードリンク）", "{0} hat noch einen Namen (Hardlink)"},
 {"Snug writes its metrics only to a regular file of its own, for an out_dir may come from anyone", "out_dir 可能来自他人，因此 Snug 只把指标写入自己的普通文件", "out_dir は他人のものかもしれないので、Snug は指標を自分の通常ファイルにだけ書きます", "Snug schreibt seine Metriken nur in eine eigene gewöhnliche Datei, denn ein out_dir kann von jedem kommen"},
+{"move it away, or name another folder", "请移走它，或另选文件夹", "移すか、別のフォルダを指定してください", "bitte verschieben oder einen anderen Ordner angeben"},
+{"Snug writes only to files of its own there, for a folder may come from anyone", "文件夹可能来自他人，因此 Snug 只写入其中自己的文件", "フォルダは他人のものかもしれないので、Snug はその中の自分のファイルにだけ書きます", "Snug schreibt dort nur in eigene Dateien, denn ein Ordner kann von jedem kommen"},
 {"Snug writes TensorBoard's files only to a folder of its own, for an out_dir may come from anyone", "out_dir 可能来自他人，因此 Snug 只把 TensorBoard 文件写入自己的文件夹", "out_dir は他人のものかもしれないので、Snug は TensorBoard のファイルを自分のフォルダにだけ書きます", "Snug schreibt die Dateien für TensorBoard nur in einen eigenen Ordner, denn ein out_dir kann von jedem kommen"},
 {"state.json: \"fits\" has an unknown outcome {0}", "state.json：\"fits\" 中有未知的结果 {0}", "state.json：\"fits\" に不明な結果 {0} があります", "state.json: \"fits\" enthält einen unbekannten Ausgang {0}"},
 {"state.json: \"fits\" has an unknown {0}", "state.json：\"fits\" 中有未知的 {0}", "state.json：\"fits\" に不明な {0} があります", "state.json: \"fits\" enthält ein unbekanntes {0}"},
