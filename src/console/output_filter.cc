@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/own_colour.h"
+
 namespace snug::console {
 namespace {
 
 constexpr char kEscape = '\033';
-constexpr std::size_t kLongestColour = 16;  // bytes of "\033[38;5;208m" and the like
+constexpr std::size_t kLongestColour = 16;  // bytes of "\033[38;5;208m" and the like, unmarked
 
 bool is_colour_byte(char c) { return (c >= '0' && c <= '9') || c == ';'; }
 
@@ -21,11 +23,26 @@ bool is_colour_byte(char c) { return (c >= '0' && c <= '9') || c == ';'; }
 std::optional<std::size_t> colour_length(std::string_view text) {
   if (text.size() < 2) return std::nullopt;
   if (text[1] != '[') return 0;
-  for (std::size_t i = 2; i < std::min(text.size(), kLongestColour); ++i) {
+  const std::size_t longest = kLongestColour + own_colour_mark().size();
+  for (std::size_t i = 2; i < std::min(text.size(), longest); ++i) {
     if (text[i] == 'm') return i + 1;
     if (!is_colour_byte(text[i])) return 0;
   }
-  return text.size() < kLongestColour ? std::optional<std::size_t>() : 0;
+  return text.size() < longest ? std::optional<std::size_t>() : 0;
+}
+
+std::string visible(std::uint32_t code_point) {
+  return code_point < 0x100 ? fmt::format("\\x{:02x}", code_point)
+                            : fmt::format("\\u{:04x}", code_point);
+}
+
+// What is shown of a whole colour: ours without its mark; one of someone else's text is visible.
+std::string shown_colour(std::string_view colour) {
+  const std::string& mark = own_colour_mark();
+  if (mark.empty()) return std::string(colour);
+  const std::string_view codes = colour.substr(0, colour.size() - 1);
+  if (codes.ends_with(mark)) return fmt::format("{}m", codes.substr(0, codes.size() - mark.size()));
+  return visible(kEscape) + std::string(colour.substr(1));
 }
 
 struct Character {
@@ -55,11 +72,6 @@ Character decode(std::string_view text) {
 bool is_hidden(std::uint32_t c) {
   return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0) || c == 0x200E ||
          c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
-}
-
-std::string visible(std::uint32_t code_point) {
-  return code_point < 0x100 ? fmt::format("\\x{:02x}", code_point)
-                            : fmt::format("\\u{:04x}", code_point);
 }
 
 struct Stream {
@@ -103,7 +115,7 @@ std::string OutputFilter::pass(std::string_view piece) {
     if (rest[0] == kEscape) {
       const auto length = colour_length(rest);
       if (!length) break;
-      out += *length > 0 ? std::string(rest.substr(0, *length)) : visible(kEscape);
+      out += *length > 0 ? shown_colour(rest.substr(0, *length)) : visible(kEscape);
       at += std::max<std::size_t>(*length, 1);
       continue;
     }
@@ -136,6 +148,7 @@ std::string shown(std::string_view text) {
 }
 
 void filter_standard_output() {
+  mark_own_colours();
   // Never destroyed: the C library may flush them after all destructors.
   static Stream &out = *new Stream{STDOUT_FILENO, {}}, &err = *new Stream{STDERR_FILENO, {}};
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;

@@ -13,9 +13,10 @@ namespace snug::console {
 class OutputFilter {
  public:
   // What may be shown of `piece` and of what waited before it. Stays as it is: UTF-8 without
-  // controls, '\n', '\t', and "\033[...m" of the colours in output_filter.cc. Becomes "\x1b" or
-  // "\u202e" in letters: other control characters, C1 controls, marks that reverse the direction of
-  // text, and bytes that are not UTF-8.
+  // controls, '\n', '\t', and colours ("\033[...m") that base/own_colour.h has marked, which lose
+  // the mark; unmarked ones too where it marks none. Becomes "\x1b" or "\u202e" in letters: other
+  // control characters, C1 controls, marks that reverse the direction of text, and bytes that are
+  // not UTF-8.
   std::string pass(std::string_view piece);
   // What still waits, at the end.
   std::string finish();
@@ -27,8 +28,8 @@ class OutputFilter {
 // pass() and finish() of a whole text.
 std::string shown(std::string_view text);
 
-// Puts filters before standard output and standard error for the rest of the program. Call once,
-// before anything is written.
+// Marks the program's own colours and puts filters before standard output and standard error for
+// its rest. Call once, before anything is written.
 void filter_standard_output();
 
 // The caller vouches for what it writes: `text` goes to the file below `stream` as it is, after

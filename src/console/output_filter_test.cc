@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "base/own_colour.h"
+
 namespace snug::console {
 namespace {
 
@@ -45,6 +49,19 @@ TEST(OutputFilter, ItDoesNotMatterWhereTextIsCut) {
       ASSERT_EQ(out + filter.finish(), shown(text)) << first << " " << second;
     }
   }
+}
+
+// In a process of its own: the mark stays.
+TEST(OutputFilterDeathTest, OnlyMarkedColoursAreObeyed) {
+  const auto marked = [] {
+    mark_own_colours();
+    const bool is_right = shown(in_colour("1;31", "red \033[31mname\033[0m")) ==
+                              "\033[1;31mred \\x1b[31mname\\x1b[0m\033[0m" &&
+                          shown("\033[8mhidden\033[m") == "\\x1b[8mhidden\\x1b[m" &&
+                          in_colour("2", "") != "\033[2m\033[0m";
+    std::exit(is_right ? 0 : 1);
+  };
+  EXPECT_EXIT(marked(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/own_colour.h"
+
 namespace snug::report {
 
 std::string painted(bool color, const char* code, std::string_view text) {
-  return color ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+  return color ? in_colour(code, text) : std::string(text);
 }
 
 std::string bar(std::int64_t bytes, std::int64_t max_bytes, int cells) {

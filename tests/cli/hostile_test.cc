@@ -22,7 +22,7 @@ class CliHostileTest : public CliTest {
   }
 };
 
-constexpr const char* kEscapes = "a\033]0;title\a\033[2J\r\x7f";
+constexpr const char* kEscapes = "a\033[8m\033]0;title\a\033[2J\r\x7f";
 
 TEST_F(CliHostileTest, NoStringKeyReachesTheTerminalRaw) {
   for (const char* key : {"dataset", "out_dir", "init_from", "device", "dtype", "start", "card",

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/own_colour.h"
 #include "config/diagnostic.h"
 #include "report/columns.h"
 #include "report/doctor/content.h"
@@ -58,7 +59,7 @@ std::string bar_of(const DoctorBar& row, std::int64_t maximum) {
 
 std::string TextWriter::paint(const char* code, std::string_view content) const {
   if (!color_ || code == nullptr) return std::string(content);
-  return fmt::format("\033[{}m{}\033[0m", code, content);
+  return in_colour(code, content);
 }
 
 void TextWriter::line(std::size_t indent, std::string_view content) {
