@@ -57,6 +57,13 @@ std::vector<Fix> fixes_of_smallest(const FixMaker& maker, const Planner& planner
   return fixes;
 }
 
+// What fits but for the headroom that nobody asked for comes right behind what fits.
+void move_barely_fitting(std::vector<Fix>& ranked, const Budget& budget) {
+  std::stable_partition(ranked.begin(), ranked.end(), [&](const Fix& fix) {
+    return verdict_of(fix.total_bytes(), budget) != Verdict::kDoesNotFit;
+  });
+}
+
 // What measured rates cannot tell apart is no reason either.
 double worth_changing(const Planner& planner) {
   return std::min(0.9, std::max(kWorthChanging, planner.rates().noise - 1));
@@ -96,6 +103,7 @@ Fixes find_fixes(const Planner& planner, const config::LoadedConfig& loaded, con
   fixes.ranked = is_hopeless ? fixes_of_smallest(maker, planner, *fixes.safest, grid)
                              : single_fixes(maker, planner, config, grid);
   rank_fixes(fixes.ranked, model);
+  move_barely_fitting(fixes.ranked, budget);
   if (fixes.chosen) insert_chosen(fixes);
   if (fixes.fits_as_is && !config.eval_only) fixes.spare = spare_uses(maker, planner);
   return fixes;

@@ -210,5 +210,18 @@ TEST_F(CliFitFixes, FixesOfAPretrainedModelKeepTheirWord) {
   }
 }
 
+// A row that takes some of what is kept free is of more use than one that does not fit at all, and
+// its mark is explained.
+TEST_F(CliFitFixes, BarelyFittingRowsStandBeforeTheOthersAndAreExplained) {
+  const std::string text = plan_text(
+      {"--card=rtx3060", "--dtype=bfloat16", "--n_layer=36", "--n_head=20", "--n_embd=1280"});
+  const std::string rows = text.substr(text.find("Fixes, best first"));
+  ASSERT_NE(rows.find("  ~ "), rows.npos) << text;
+  ASSERT_NE(rows.find("✘"), rows.npos) << text;
+  EXPECT_LT(rows.rfind("✔"), rows.find("  ~ ")) << text;
+  EXPECT_LT(rows.find("  ~ "), rows.find("✘")) << text;
+  expect_holds(rows, {"~ barely: less than 5% would stay free; --headroom=0% allows it"});
+}
+
 }  // namespace
 }  // namespace snug

@@ -78,6 +78,8 @@ constexpr std::array<MessageRow<PlanTextId>, kPlanTextCount> kPlanTexts = {{
 {PlanTextId::kHeadTime, {"time", "耗时", "時間", "Zeit"}},
 {PlanTextId::kHeadResult, {"result", "结果", "結果", "Ergebnis"}},
 {PlanTextId::kMoreRows, {"{0} more with --json or --html", "另有 {0} 项，见 --json 或 --html", "他 {0} 件は --json または --html で", "{0} weitere mit --json oder --html"}},
+{PlanTextId::kBarelyRows, {"~ barely: less than 5% would stay free", "~ 勉强：剩余不到 5%", "~ ぎりぎり：空きは 5% 未満です", "~ knapp: weniger als 5 % blieben frei"}},
+{PlanTextId::kBarelyRowsAllowed, {"~ barely: less than 5% would stay free; --headroom=0% allows it", "~ 勉强：剩余不到 5%；--headroom=0% 允许这样", "~ ぎりぎり：空きは 5% 未満です。--headroom=0% で許されます", "~ knapp: weniger als 5 % blieben frei; --headroom=0% erlaubt es"}},
 {PlanTextId::kWhyFastest, {"▸ is the fastest setting of the grid that fits and trains the same; {0} stay free", "▸ 是既放得下、训练结果又相同的设置中最快的；剩余 {0}", "▸ は収まって学習結果が同じ設定のうち最速です。空きは {0}", "▸ ist die schnellste passende Einstellung des Rasters mit gleichem Training; {0} bleiben frei"}},
 {PlanTextId::kWhyRounded, {"▸: nothing that trains the same fits; this is the fastest that keeps the effective batch, rounded otherwise", "▸：训练结果完全相同的设置都放不下；这是保持有效批次大小的最快设置，舍入有所不同", "▸：学習結果が同じままで収まる設定はありません。実効バッチを保つ最速の設定で、丸めだけが変わります", "▸: Keine Einstellung mit gleichem Training passt; dies ist die schnellste mit demselben effektiven Batch, anders gerundet"}},
 {PlanTextId::kWhyFaster, {"▸ is predicted to be {0} faster; below 5% nothing is proposed", "▸ 预计快 {0}；不足 5% 的不作推荐", "▸ は {0} 速いと予測されます。5% 未満の差は提案しません", "▸ ist voraussichtlich {0} schneller; unter 5 % wird nichts vorgeschlagen"}},

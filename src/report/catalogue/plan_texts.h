@@ -87,6 +87,8 @@ enum class PlanTextId : std::uint8_t {
   kHeadTime,
   kHeadResult,
   kMoreRows,
+  kBarelyRows,
+  kBarelyRowsAllowed,
   kWhyFastest,
   kWhyRounded,
   kWhyFaster,

@@ -55,17 +55,26 @@ class Rows {
                        right(word(PlanTextId::kHeadTime), 5), word(PlanTextId::kHeadResult));
   }
 
-  std::string row(std::size_t number, const fit::Fix& fix, bool is_chosen) const {
+  std::string row(std::size_t number, const fit::Fix& fix, bool is_chosen) {
+    const fit::Verdict verdict = fit::verdict_of(fix.total_bytes(), budget_);
+    has_barely_ |= verdict == fit::Verdict::kBarelyFits;
     const std::string name = fix_name(style_.language, all_.before, fix);
     const std::vector<std::string> lines = wrapped(name, kNameColumns);
-    std::string text =
-        fmt::format("{} {} {:>2}  {} {:>5} {:>6} {:>6} {:>5}  {}\n", is_chosen ? "▸" : " ",
-                    marked(fit::verdict_of(fix.total_bytes(), budget_), style_.color), number,
-                    left(lines.front(), kNameColumns), fix.effective_batch,
-                    amount(fix.total_bytes()), amount(fix.saved_bytes), change_text(fix.time_ratio),
-                    effect_text(style_.language, fix.effect, style_.on_card));
+    std::string text = fmt::format(
+        "{} {} {:>2}  {} {:>5} {:>6} {:>6} {:>5}  {}\n", is_chosen ? "▸" : " ",
+        marked(verdict, style_.color), number, left(lines.front(), kNameColumns),
+        fix.effective_batch, amount(fix.total_bytes()), amount(fix.saved_bytes),
+        change_text(fix.time_ratio), effect_text(style_.language, fix.effect, style_.on_card));
     for (std::size_t i = 1; i < lines.size(); ++i) text += fmt::format("        {}\n", lines[i]);
     return text;
+  }
+
+  // Of the marks that the rows have, those that do not speak for themselves.
+  std::string legend() const {
+    if (!has_barely_) return "";
+    const bool is_kept_free = budget_.headroom_is_default;
+    return note_lines(text_in(
+        style_.language, is_kept_free ? PlanTextId::kBarelyRowsAllowed : PlanTextId::kBarelyRows));
   }
 
  private:
@@ -79,6 +88,7 @@ class Rows {
   const fit::Budget& budget_;
   const FixTableStyle& style_;
   bool in_gib_;
+  bool has_barely_ = false;
 };
 
 std::int64_t largest_need(const std::vector<fit::Fix>& fixes) {
@@ -96,7 +106,7 @@ std::string fix_table(const fit::Fixes& all, const fit::Budget& budget,
   const std::vector<fit::Fix>& fixes = all.ranked;
   const auto helping = static_cast<std::size_t>(
       std::count_if(fixes.begin(), fixes.end(), [](const fit::Fix& fix) { return fix.helps(); }));
-  const Rows rows(all, budget, style, largest_need(fixes));
+  Rows rows(all, budget, style, largest_need(fixes));
   std::string text = rows.heading(PlanTextId::kFixesTitle);
   std::size_t shown = 0;
   for (std::size_t i = 0; i < fixes.size(); ++i) {
@@ -107,18 +117,18 @@ std::string fix_table(const fit::Fixes& all, const fit::Budget& budget,
     text += fmt::format("        {}\n", text_in(style.language, PlanTextId::kMoreRows,
                                                 {std::to_string(helping - shown)}));
   }
-  return text;
+  return text + rows.legend();
 }
 
 std::string spare_table(const fit::Fixes& all, const fit::Budget& budget,
                         const FixTableStyle& style) {
   const std::int64_t chosen = all.chosen ? all.chosen->total_bytes() : 0;
-  const Rows rows(all, budget, style, std::max(chosen, largest_need(all.spare)));
+  Rows rows(all, budget, style, std::max(chosen, largest_need(all.spare)));
   std::string text = rows.heading(PlanTextId::kSpareTitle);
   std::size_t shown = 0;
   if (all.chosen) text += rows.row(++shown, *all.chosen, true);
   for (const fit::Fix& fix : all.spare) text += rows.row(++shown, fix, false);
-  return text;
+  return text + rows.legend();
 }
 
 std::string choice_note(const fit::Fixes& fixes, const fit::Budget& budget, Language language,
