@@ -8,6 +8,12 @@
 namespace snug::doctor::snapshot {
 namespace {
 
+// Of a failure PyTorch records the tensor's bytes, rounded up to 512, or those of its segment.
+bool is_request(std::int64_t bytes, std::int64_t request) {
+  return bytes > 0 && (torch::allocator_rounding(bytes) == request ||
+                       torch::allocator_segment_bytes(bytes) == request);
+}
+
 // The bytes of a tensor that the allocator rounds to `request`: of the model's usual sizes, else
 // the request itself.
 std::int64_t tensor_bytes(const ModelSizes& sizes, std::int64_t request) {
@@ -16,9 +22,7 @@ std::int64_t tensor_bytes(const ModelSizes& sizes, std::int64_t request) {
   for (const std::int64_t columns : rows) {
     for (const std::int64_t width : {2, 4, 8, 1}) {
       const std::int64_t bytes = sizes.tokens * columns * width;
-      const bool fits = bytes > 0 && (torch::allocator_rounding(bytes) == request ||
-                                      torch::allocator_segment_bytes(bytes) == request);
-      if (fits) return bytes;
+      if (is_request(bytes, request)) return bytes;
     }
   }
   return request;
@@ -33,7 +37,7 @@ Name backward_tensor(const ModelSizes& sizes, std::int64_t request) {
   torch::record_training(run_of(sizes), tape);
   for (const torch::TorchTensor& tensor : tape.tensors()) {
     const bool is_backward = tensor.phase == torch::TorchPhase::kBackward;
-    if (!is_backward || torch::allocator_segment_bytes(tensor.bytes) != request) continue;
+    if (!is_backward || !is_request(tensor.bytes, request)) continue;
     name.role = tensor.role == torch::TorchRole::kGradient ? Role::kGradients
                 : tensor.role == torch::TorchRole::kLoss   ? Role::kLogits
                                                            : Role::kTemporary;

@@ -27,6 +27,7 @@ struct TestOptions {
   std::int64_t line_shift = 0;     // an edited model.py: all its lines are elsewhere
   std::int64_t oom_bytes = 0;      // asked for in vain in the end, by cross_entropy
   std::int64_t device_free_bytes = 0;
+  bool oom_in_backward = false;  // whose thread has no frames
 };
 
 struct TestSnapshot {
@@ -153,8 +154,11 @@ class TapeSnapshot {
       write_event(out, event.allocates ? "alloc" : "free_completed", address_of(event.tensor),
                   bytes, event.allocates ? stack_of(event.tensor) : TestStack{}, time);
     }
-    if (options_.oom_bytes > 0)
-      write_event(out, "oom", 0, options_.oom_bytes, in_model({187}, "cross_entropy", false), 9999);
+    if (options_.oom_bytes > 0) {
+      const TestStack stack =
+          options_.oom_in_backward ? TestStack{} : in_model({187}, "cross_entropy", false);
+      write_event(out, "oom", 0, options_.oom_bytes, stack, 9999);
+    }
     out.end_list();
     out.end_list();
   }

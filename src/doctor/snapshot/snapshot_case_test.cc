@@ -65,6 +65,11 @@ TEST(SnapshotCase, TheMomentOfTheFailure) {
   ASSERT_TRUE(found.doctor && found.doctor->fixes);
   EXPECT_FALSE(found.doctor->fixes->fits_as_is);
   EXPECT_GT(found.doctor->card_bytes, found.failure->reserved_bytes);
+  options.oom_in_backward = true;  // the bytes of a tensor, no multiple of a segment's
+  const SnapshotCase backward = examined(maker.make(end, options).pickle, {}, true);
+  ASSERT_TRUE(backward.failure);
+  EXPECT_EQ(backward.failure->tensor.label, "gradient of log-probabilities in fp32");
+  EXPECT_EQ(backward.failure->phase, TorchPhase::kBackward);
 }
 
 TEST(SnapshotCase, EnoughButInPiecesIsFragmentation) {
