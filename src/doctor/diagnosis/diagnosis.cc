@@ -1,6 +1,7 @@
 #include "doctor/diagnosis/diagnosis.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "base/bytes.h"
@@ -67,23 +68,35 @@ std::optional<torch::TorchPhase> phase_of(const LogMoment& moment,
   return same >= 0.6 * all ? candidates[0].phase : phase;
 }
 
+// By the paths of the traceback: "C:/...", or "/..." as in WSL2, where the driver is Windows' but
+// PyTorch is Linux's. Without any, what the driver cannot tell decides.
+bool runs_on_windows(const FailureEvidence& evidence) {
+  for (const log::LogFrame& frame : evidence.event.frames) {
+    const std::string& file = frame.file;
+    if (!file.empty() && file[0] == '/') return false;
+    const auto drive = static_cast<unsigned char>(file.empty() ? 0 : file[0]);
+    if (file.size() > 2 && std::isalpha(drive) != 0 && file[1] == ':' && file[2] == '/') {
+      return true;
+    }
+  }
+  return evidence.account.is_windows && !evidence.log.facts.is_wsl;
+}
+
 AllocatorAdvice advice_of(const FailureEvidence& evidence) {
   const log::LogEvent& event = evidence.event;
   const torch::TorchAllocatorSettings settings = allocator_settings_of(evidence.log, event);
   const bool is_other =
       event.wording == log::LogWording::kMallocAsync || event.wording == log::LogWording::kMps;
-  if (is_other || settings.expandable_segments || evidence.account.is_windows) {
+  // Before 1.10 there was no setting.
+  if (is_other || event.wording == log::LogWording::kCached || settings.expandable_segments) {
     return AllocatorAdvice::kNone;
   }
-  switch (event.wording) {
-    case log::LogWording::kCached:  // before 1.10 there was no setting
-      return AllocatorAdvice::kNone;
-    case log::LogWording::kReserved:
-    case log::LogWording::kParenthesised:
-      return settings.max_split_bytes > 0 ? AllocatorAdvice::kNone : AllocatorAdvice::kMaxSplit;
-    default:
-      return AllocatorAdvice::kExpandable;
-  }
+  const bool is_windows = runs_on_windows(evidence);
+  const bool is_old = event.wording == log::LogWording::kReserved ||
+                      event.wording == log::LogWording::kParenthesised;
+  if (!is_windows && !is_old) return AllocatorAdvice::kExpandable;
+  if (settings.max_split_bytes > 0) return AllocatorAdvice::kNone;
+  return is_windows ? AllocatorAdvice::kMaxSplitWindows : AllocatorAdvice::kMaxSplit;
 }
 
 void fill_account(const CardAccount& account, Diagnosis& result) {
@@ -126,7 +139,8 @@ void add_trial_notes(const Diagnosis& diagnosis, const torch::TorchMemory& memor
                      {format_bytes(trial.needed_bytes), format_bytes(trial.alone_bytes)}});
   }
   if (diagnosis.cause == Cause::kFragmentation && trial.survives_expandable) {
-    notes.push_back({NoteId::kSurvivesExpandable,
+    const bool has_setting = diagnosis.allocator_advice == AllocatorAdvice::kExpandable;
+    notes.push_back({has_setting ? NoteId::kSurvivesExpandable : NoteId::kSurvivesInOnePiece,
                      {format_bytes(trial.needed_expandable_bytes), format_bytes(trial.given_bytes),
                       format_bytes(trial.needed_bytes)}});
   }

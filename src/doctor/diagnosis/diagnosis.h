@@ -32,10 +32,12 @@ std::string_view name_of(Cause cause) noexcept;  // "states_exceed_card", as in 
 
 // The setting of PyTorch's allocator that keeps memory from falling into pieces.
 enum class AllocatorAdvice : std::uint8_t {
-  kExpandable,  // expandable_segments:True, from 2.1 on, not on Windows
-  kMaxSplit,    // max_split_size_mb, before 2.1: the other setting would end the run
-  kNone,        // Windows, another allocator, or it is on already
+  kExpandable,       // expandable_segments:True, from 2.1 on, not on Windows
+  kMaxSplit,         // max_split_size_mb, before 2.1: the other setting would end the run
+  kMaxSplitWindows,  // the same, set as Windows' shells do
+  kNone,             // another allocator, or it is on already
 };
+inline constexpr std::int64_t kAdvisedMaxSplitMib = 256;
 
 struct Diagnosis {
   Cause cause = Cause::kUnknown;

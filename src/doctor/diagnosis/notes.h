@@ -64,6 +64,7 @@ enum class NoteId : std::uint8_t {
   kOtherParameters,         // {the log's} {the config's}: of the model
   kSurvivesAlone,           // {what it needs} {what the card has alone}
   kSurvivesExpandable,      // {needed with them} {what it had} {needed without}
+  kSurvivesInOnePiece,      // the same, where PyTorch has no such segments
   kConfigDoesNotExplain,    // {the log's} {the config's}
   kAssumedRun,              // {settings}: no config; these explain the message
   // {batch_size} {micro-steps of all processes} {their product}; both "" with one micro-step

@@ -146,6 +146,30 @@ TEST(DiagnosisRules, WindowsIsNotAnotherProcess) {
             (std::vector<std::string>{"12.19 GiB", "8.00 GiB"}));
 }
 
+TEST(DiagnosisRules, TheAllocatorsSettingIsOneThatExists) {
+  const auto advice = [](std::string_view file, std::string_view message) {
+    return diagnose_text(
+               fmt::format("Traceback (most recent call last):\n  File \"{}\", line 305, in "
+                           "<module>\n    scaler.scale(loss).backward()\n{}",
+                           file, message))
+        .allocator_advice;
+  };
+  const std::string message = new_message("1.54 GiB", "11.76 GiB", "261.00 MiB",
+                                          own_use("11.50 GiB"), "7.74 GiB", "2.43 GiB");
+  const std::string old =
+      old_message("1.54 GiB", "11.76 GiB", "7.74 GiB", "261.00 MiB", "10.17 GiB");
+  const std::string nameless =
+      new_message("1.54 GiB", "11.76 GiB", "261.00 MiB",
+                  "Process 7 has 17179869183.98 GiB memory in use.", "7.74 GiB", "2.43 GiB");
+  EXPECT_EQ(advice("/home/u/nanoGPT/train.py", message), AllocatorAdvice::kExpandable);
+  EXPECT_EQ(advice("/home/u/nanoGPT/train.py", old), AllocatorAdvice::kMaxSplit);
+  EXPECT_EQ(advice("C:\\Users\\u\\nanoGPT\\train.py", message), AllocatorAdvice::kMaxSplitWindows);
+  EXPECT_EQ(advice("D:/nanoGPT/train.py", old), AllocatorAdvice::kMaxSplitWindows);
+  // WSL2: Windows' driver, Linux' PyTorch.
+  EXPECT_EQ(advice("/mnt/c/nanoGPT/train.py", nameless), AllocatorAdvice::kExpandable);
+  EXPECT_EQ(advice("train.py", nameless), AllocatorAdvice::kMaxSplitWindows);
+}
+
 TEST(DiagnosisRules, ALimitAndRanksAreSaid) {
   const std::string limited = fmt::format(
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total "

@@ -136,9 +136,9 @@ fit::Cost TorchCost::with_eight_bit_moments() const {
   return cost;
 }
 
-fit::Cost TorchCost::with_expandable_segments() const {
+fit::Cost TorchCost::with_allocator(const torch::TorchAllocatorSettings& settings) const {
   const torch::TorchReplay replay(run_);
-  const std::int64_t smallest = replay.smallest_card(true).bytes;
+  const std::int64_t smallest = replay.smallest_card(settings).bytes;
   const auto tolerance =
       static_cast<std::int64_t>(torch_tolerance(run_) * static_cast<double>(smallest));
   fit::Cost cost = now_;

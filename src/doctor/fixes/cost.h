@@ -29,7 +29,7 @@ class TorchCost final : public fit::CostModel {
   // With AdamW's moments in one byte each, which takes an edit.
   fit::Cost with_eight_bit_moments() const;
   // With expandable segments, or the largest blocks kept whole: the same tensors, fewer pieces.
-  fit::Cost with_expandable_segments() const;
+  fit::Cost with_allocator(const torch::TorchAllocatorSettings& settings) const;
   // What changes nothing in PyTorch's memory: the environment, or no card at all.
   fit::Cost without_card(double time_ratio = 1) const;
   double processor_time_ratio() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bytes.h"
 #include "config/fields.h"
 #include "config/pretrained.h"
 #include "doctor/fixes/cost.h"
@@ -210,17 +211,19 @@ void add_allocator(std::vector<fit::Fix>& fixes, const Question& q,
   constexpr std::int64_t kWorthSaying = 20;
   const bool is_cause = diagnosis.cause == diagnosis::Cause::kFragmentation;
   if (diagnosis.allocator_advice == diagnosis::AllocatorAdvice::kNone) return;
-  if (diagnosis.allocator_advice == diagnosis::AllocatorAdvice::kMaxSplit) {
-    if (!is_cause) return;
-    fixes.push_back(q.maker.make(fit::FixKind::kAllocator, fit::Effect::kSame, q.now(),
-                                 q.model.without_card()));
+  torch::TorchAllocatorSettings settings;
+  if (diagnosis.allocator_advice == diagnosis::AllocatorAdvice::kExpandable) {
+    settings.expandable_segments = true;
   } else {
-    fixes.push_back(q.maker.make(fit::FixKind::kAllocator, fit::Effect::kSame, q.now(),
-                                 q.model.with_expandable_segments()));
-    const bool is_little = fixes.back().saved_bytes * kWorthSaying < fixes.back().need.high_bytes;
-    if (!is_cause && is_little) fixes.pop_back();
+    settings.max_split_bytes = diagnosis::kAdvisedMaxSplitMib * kMiB;
   }
-  if (is_cause) fixes.back().asked_for = true;
+  const fit::Fix fix = q.maker.make(fit::FixKind::kAllocator, fit::Effect::kSame, q.now(),
+                                    q.model.with_allocator(settings));
+  const bool is_little = fix.saved_bytes * kWorthSaying < fix.need.high_bytes;
+  if (!is_cause && is_little) return;
+  fixes.push_back(fix);
+  // Blocks that stay whole need not be enough; then the row says so in its place.
+  fixes.back().asked_for = is_cause && (fix.fits || settings.expandable_segments);
 }
 
 // What the cause itself asks for comes before what merely makes the run smaller.

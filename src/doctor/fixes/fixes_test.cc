@@ -7,6 +7,7 @@
 #include "config/fields.h"
 #include "doctor/diagnosis/for_test.h"
 #include "doctor/fixes/cost.h"
+#include "doctor/torch/replay.h"
 
 namespace snug::doctor::fixes {
 namespace {
@@ -175,6 +176,29 @@ TEST(TorchFixes, ExpandableSegmentsStayOn) {
   EXPECT_GT(plain.high_bytes, bytes);
   EXPECT_LE(expandable.high_bytes, bytes);
   EXPECT_EQ(expandable.low_bytes, plain.low_bytes) << "the tensors are the same";
+}
+
+// Before PyTorch 2.1 the large blocks can be kept whole: what that needs is counted, too.
+TEST(TorchFixes, BlocksKeptWholeAreCounted) {
+  diagnosis::Diagnosis diagnosis;
+  diagnosis.cause = diagnosis::Cause::kFragmentation;
+  diagnosis.allocator_advice = diagnosis::AllocatorAdvice::kMaxSplit;
+  const std::string_view settings = "batch_size=8 gradient_accumulation_steps=5 compile=False";
+  const Asked asked = ask(settings, "rtx3060", "", &diagnosis);
+  const fit::Fix* const whole = find_fix(asked.fixes, fit::FixKind::kAllocator);
+  ASSERT_NE(whole, nullptr);
+  EXPECT_TRUE(whole->concerns_device());
+  torch::TorchAllocatorSettings kept;
+  kept.max_split_bytes = diagnosis::kAdvisedMaxSplitMib * kMiB;
+  const torch::TorchReplay replay(asked.run);
+  EXPECT_GE(whole->need.high_bytes, replay.smallest_card(kept).bytes);
+  EXPECT_EQ(whole->asked_for, whole->fits);
+  diagnosis.allocator_advice = diagnosis::AllocatorAdvice::kExpandable;
+  const Asked other = ask(settings, "rtx3060", "", &diagnosis);
+  const fit::Fix* const expandable = find_fix(other.fixes, fit::FixKind::kAllocator);
+  ASSERT_NE(expandable, nullptr);
+  EXPECT_TRUE(expandable->asked_for);
+  EXPECT_LE(expandable->need.high_bytes, whole->need.high_bytes);
 }
 
 TEST(TorchFixes, FewerSequencesAreTheNewEffectiveBatch) {

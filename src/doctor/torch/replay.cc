@@ -43,17 +43,22 @@ bool TorchReplay::survives(std::int64_t limit_bytes, bool expandable_segments) c
 }
 
 TorchReplay::Smallest TorchReplay::smallest_card(bool expandable_segments) const {
-  const TorchOutcome endless = on_card({0, expandable_segments});
+  return smallest_card(TorchAllocatorSettings{0, expandable_segments});
+}
+
+TorchReplay::Smallest TorchReplay::smallest_card(TorchAllocatorSettings settings) const {
+  settings.limit_bytes = 0;
+  const TorchOutcome endless = on_card(settings);
   std::int64_t low = memory_.worst().allocated_bytes, high = endless.peak_reserved_bytes;
   TorchPhase phase = memory_.worst().phase;
   for (int i = 0; i < kHalvings && low < high; ++i) {
-    const std::int64_t middle = low + (high - low) / 2;
-    const TorchOutcome outcome = on_card({middle, expandable_segments});
+    settings.limit_bytes = low + (high - low) / 2;
+    const TorchOutcome outcome = on_card(settings);
     if (outcome.survives()) {
-      high = middle;
+      high = settings.limit_bytes;
       continue;
     }
-    low = middle;
+    low = settings.limit_bytes;
     phase = memory_.tensors[static_cast<std::size_t>(outcome.failed)].phase;
   }
   return {high, phase};

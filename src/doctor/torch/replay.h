@@ -34,7 +34,9 @@ class TorchReplay {
     std::int64_t bytes = 0;                 // for PyTorch's allocator, without the context
     TorchPhase phase = TorchPhase::kStart;  // what fails first on a smaller one
   };
-  // The smallest card on which it survives, to 1/32 of what lies in pieces.
+  // The smallest card on which it survives, to 1/32 of what lies in pieces; the limit of `settings`
+  // does not count.
+  Smallest smallest_card(TorchAllocatorSettings settings) const;
   Smallest smallest_card(bool expandable_segments = false) const;
 
  private:

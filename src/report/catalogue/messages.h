@@ -166,6 +166,8 @@ enum class TextId : std::uint8_t {
   kHowEdit,
   kHowVariable,
   kHowByHand,
+  kMaxSplitName,
+  kMaxSplitAction,
   kMoreFixes,
   kNoneFits,
   kFitsAsItIs,

@@ -127,6 +127,7 @@ constexpr std::array<NoteName, doctor::diagnosis::kNoteCount> kNames = {{
     {doctor::diagnosis::NoteId::kOtherParameters, "other_parameters"},
     {doctor::diagnosis::NoteId::kSurvivesAlone, "survives_alone"},
     {doctor::diagnosis::NoteId::kSurvivesExpandable, "survives_expandable"},
+    {doctor::diagnosis::NoteId::kSurvivesInOnePiece, "survives_in_one_piece"},
     {doctor::diagnosis::NoteId::kConfigDoesNotExplain, "config_does_not_explain"},
     {doctor::diagnosis::NoteId::kAssumedRun, "assumed_run"},
     {doctor::diagnosis::NoteId::kEffectiveBatch, "effective_batch"},

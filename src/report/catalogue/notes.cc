@@ -266,6 +266,11 @@ constexpr std::array<MessageRow<doctor::diagnosis::NoteId>, doctor::diagnosis::k
  "在 PyTorch 分配器上试算：启用 expandable_segments:True 后同一运行需要 {0}，当时可用 {1}；不启用则需要 {2}。",
  "PyTorch のアロケータで試算すると、expandable_segments:True なら必要量は {0}（当時使えたのは {1}）、なしでは {2} です。",
  "Mit dem Allokator von PyTorch durchgespielt: Mit expandable_segments:True braucht derselbe Lauf {0} von den {1}, die er hatte, ohne {2}."}},
+{doctor::diagnosis::NoteId::kSurvivesInOnePiece, {
+ "Tried on PyTorch's allocator: without fragmentation the same run needs {0} of the {1} that it had, with it {2}.",
+ "在 PyTorch 分配器上试算：没有碎片时同一运行需要 {0}，当时可用 {1}；有碎片则需要 {2}。",
+ "PyTorch のアロケータで試算すると、断片化がなければ必要量は {0}（当時使えたのは {1}）、あると {2} です。",
+ "Mit dem Allokator von PyTorch durchgespielt: Ohne Fragmentierung braucht derselbe Lauf {0} von den {1}, die er hatte, mit ihr {2}."}},
 {doctor::diagnosis::NoteId::kConfigDoesNotExplain, {
  "This config does not explain the log: PyTorch had {0} allocated, and this run never needs more than {1}. The run that failed had other settings, most likely a larger batch_size, block_size or model.",
  "这份配置解释不了这份日志：PyTorch 当时已分配 {0}，而按此配置最多只需要 {1}。出错的那次运行用的是别的设置，多半是更大的 batch_size、block_size 或模型。",

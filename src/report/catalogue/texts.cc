@@ -122,6 +122,8 @@ constexpr std::array<MessageRow<TextId>, kTextIdCount> kTexts = {{
 {TextId::kHowEdit, {"edit", "改代码", "コード", "Code"}},
 {TextId::kHowVariable, {"env var", "变量", "変数", "Env-Var"}},
 {TextId::kHowByHand, {"by hand", "手动", "手動", "manuell"}},
+{TextId::kMaxSplitName, {"max_split_size_mb:256", "设置 max_split_size_mb:256", "max_split_size_mb:256 を使う", "max_split_size_mb:256"}},
+{TextId::kMaxSplitAction, {"Set the variable before starting Python. Blocks above 256 MiB then stay whole, so that less falls into pieces. expandable_segments, which does more, exists from PyTorch 2.1 on and not on Windows; elsewhere the setting ends the run.", "启动 Python 之前设置该变量。超过 256 MiB 的块不再拆分，碎片因此减少。效果更好的 expandable_segments 从 PyTorch 2.1 起才有，且不支持 Windows；在不支持的环境中设置它会使程序终止。", "Python の起動前に変数を設定します。256 MiB を超えるブロックは分割されなくなり、断片化が減ります。より効果の高い expandable_segments は PyTorch 2.1 以降のもので、Windows では使えません。使えない環境で設定すると実行が止まります。", "Die Variable vor dem Start von Python setzen. Blöcke über 256 MiB bleiben dann ganz, und es entstehen weniger Lücken. expandable_segments wirkt stärker, gibt es aber erst ab PyTorch 2.1 und nicht unter Windows; wo die Einstellung fehlt, bricht der Lauf ab."}},
 {TextId::kMoreFixes, {"{0} more with --json or --html", "另有 {0} 项，见 --json 或 --html", "他 {0} 件は --json または --html で", "{0} weitere mit --json oder --html"}},
 {TextId::kNoneFits, {"Nothing that keeps the training certainly fits.", "没有既不改变训练、又一定放得下的办法。", "学習を変えずに確実に収まる対策はありません。", "Keine Abhilfe passt mit Sicherheit, ohne das Training zu ändern."}},
 {TextId::kFitsAsItIs, {"It fits as it is: no setting has to change.", "现在的设置就放得下：无需改动任何设置。", "今の設定のままで収まります。変更は必要ありません。", "Der Lauf passt so, wie er ist: Es muss nichts geändert werden."}},

@@ -1,6 +1,8 @@
 // What to type where nanoGPT has no key: lines to change as a diff without words, and commands.
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "report/doctor/content.h"
 
 namespace snug::report {
@@ -55,6 +57,23 @@ std::vector<std::string> eight_bit_lines() {
           "+     optim_groups, lr=learning_rate, betas=betas)"};
 }
 
+std::vector<std::string> allocator_lines(const DoctorReport& report) {
+  using doctor::diagnosis::AllocatorAdvice;
+  constexpr std::string_view kVariable = "PYTORCH_CUDA_ALLOC_CONF";
+  const std::string max_split =
+      fmt::format("max_split_size_mb:{}", doctor::diagnosis::kAdvisedMaxSplitMib);
+  switch (report.diagnosis ? report.diagnosis->allocator_advice : AllocatorAdvice::kExpandable) {
+    case AllocatorAdvice::kMaxSplit:
+      return {fmt::format("export {}={}", kVariable, max_split)};
+    case AllocatorAdvice::kMaxSplitWindows:  // cmd, PowerShell
+      return {fmt::format("set {}={}", kVariable, max_split),
+              fmt::format("$env:{} = \"{}\"", kVariable, max_split)};
+    default:
+      return {fmt::format("export {}=expandable_segments:True", kVariable),
+              "export PYTORCH_ALLOC_CONF=expandable_segments:True"};
+  }
+}
+
 std::vector<std::string> free_lines(const DoctorReport& report) {
   std::vector<std::string> lines = {
       "nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv", "fuser -v /dev/nvidia*"};
@@ -84,12 +103,7 @@ std::vector<std::string> fix_code(const DoctorReport& report, const fit::Fix& fi
     case fit::FixKind::kEightBitAdam:
       return eight_bit_lines();
     case fit::FixKind::kAllocator:
-      if (report.diagnosis &&
-          report.diagnosis->allocator_advice == doctor::diagnosis::AllocatorAdvice::kMaxSplit) {
-        return {"export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:256"};
-      }
-      return {"export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-              "export PYTORCH_ALLOC_CONF=expandable_segments:True"};
+      return allocator_lines(report);
     case fit::FixKind::kFreeOthers:
       return free_lines(report);
     default:

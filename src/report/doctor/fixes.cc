@@ -195,6 +195,19 @@ void add_configs(const DoctorReport& report, DoctorContent& content) {
   content.blocks.push_back(std::move(block));
 }
 
+// What stands in for expandable segments where PyTorch has none.
+bool is_max_split(const DoctorReport& report, fit::FixKind kind) {
+  using doctor::diagnosis::AllocatorAdvice;
+  if (kind != fit::FixKind::kAllocator || !report.diagnosis) return false;
+  const AllocatorAdvice advice = report.diagnosis->allocator_advice;
+  return advice == AllocatorAdvice::kMaxSplit || advice == AllocatorAdvice::kMaxSplitWindows;
+}
+
+std::string fix_action(const DoctorReport& report, fit::FixKind kind) {
+  if (is_max_split(report, kind)) return text_in(report.language, TextId::kMaxSplitAction);
+  return text_in(report.language, action_texts(kind));
+}
+
 // What takes more than a key, each kind once, in the order of the table.
 std::vector<fit::Fix> fixes_to_explain(const DoctorReport& report) {
   std::vector<fit::Fix> fixes;
@@ -227,6 +240,7 @@ std::vector<fit::Fix> fixes_to_explain(const DoctorReport& report) {
 }  // namespace
 
 std::string fix_name(const DoctorReport& report, const fit::Fix& fix) {
+  if (is_max_split(report, fix.kind)) return text_in(report.language, TextId::kMaxSplitName);
   return text_in(report.language, name_texts(fix.kind),
                  std::span<const std::string>(name_arguments(report.language, fix)));
 }
@@ -275,7 +289,7 @@ void add_fixes(const DoctorReport& report, DoctorContent& content) {
   for (const fit::Fix& fix : fixes_to_explain(report)) {
     content.blocks.push_back(
         DoctorCode{text_in(language, TextId::kHowToTitle, {fix_name(report, fix)}),
-                   text_in(language, action_texts(fix.kind)), fix_code(report, fix)});
+                   fix_action(report, fix.kind), fix_code(report, fix)});
   }
 }
 

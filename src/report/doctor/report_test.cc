@@ -186,6 +186,25 @@ TEST_F(DoctorReportTest, WritesTheSizesOfTheFixIntoItsEdit) {
             "+             x = checkpoint(block, x, use_reentrant=False) if i < 7 else block(x)");
 }
 
+TEST_F(DoctorReportTest, TheAllocatorsSettingIsCalledByItsName) {
+  using doctor::diagnosis::AllocatorAdvice;
+  const fit::Fix fix = fix_for_test(fit::FixKind::kAllocator, 64, 3, 6);
+  DoctorReport r = report(Language::kEnglish);
+  ASSERT_TRUE(r.diagnosis);
+  EXPECT_EQ(fix_name(r, fix), "expandable_segments:True");
+  r.diagnosis->allocator_advice = AllocatorAdvice::kMaxSplit;
+  EXPECT_EQ(fix_name(r, fix), "max_split_size_mb:256");
+  EXPECT_EQ(fix_code(r, fix),
+            std::vector<std::string>{"export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:256"});
+  r.diagnosis->allocator_advice = AllocatorAdvice::kMaxSplitWindows;
+  EXPECT_EQ(fix_name(r, fix), "max_split_size_mb:256");
+  EXPECT_EQ(fix_code(r, fix).front(), "set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:256");
+  r.diagnosis->cause = doctor::diagnosis::Cause::kFragmentation;
+  const std::string text = doctor_text(r);
+  EXPECT_EQ(text.find("=expandable_segments"), std::string::npos) << text;
+  EXPECT_NE(text.find("How: max_split_size_mb:256"), std::string::npos) << text;
+}
+
 TEST_F(DoctorReportTest, TheWrittenFileIsToRun) {
   DoctorReport r = report(Language::kEnglish);
   r.written = "my configs/fits.py";
