@@ -170,7 +170,6 @@ TEST_F(PrepareTest, GoesOnWhereItWasInterrupted) {
   }
 }
 
-// In a process of its own, which is killed at that call. The journal is written after every batch.
 TEST_F(PrepareTest, GoesOnInFilesOfItsOwnOnly) {
   folder_.write("lines", some_text(6 * kMegabyte, 9));
   folder_.write("precious", "mine");
@@ -185,6 +184,7 @@ TEST_F(PrepareTest, GoesOnInFilesOfItsOwnOnly) {
   EXPECT_EQ(folder_.read("precious"), "mine");
 }
 
+// In a process of its own, which is killed at that call. The journal is written after every batch.
 void be_killed_after(int calls, const BpeOptions& options) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
