@@ -115,6 +115,10 @@ TEST_F(BadFile, ACheckpointOfAnotherModel) {
   };
   renamed({});
   EXPECT_EQ(error_of("b.pt"), "");
+  // Before there was the key.
+  renamed({{std::string("X\4\0\0\0bias", 9), std::string("X\4\0\0\0else", 9)}});
+  EXPECT_EQ(error_of("b.pt"), "");
+  EXPECT_TRUE(open_checkpoint(path("b.pt")).sizes.bias);
   renamed({{"transformer.ln_f.bias", "transformer.ln_f.beta"}});
   expect_error("b.pt", {"b.pt", "no tensor 'transformer.ln_f.beta'", "model.py"});
   renamed({{"lm_head.weight", "lm_tail.weight"}});

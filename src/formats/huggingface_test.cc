@@ -11,6 +11,7 @@
 #include "formats/format.h"
 #include "formats/formats_testing.h"
 #include "formats/huggingface/huggingface.h"
+#include "formats/huggingface/model_config.h"
 
 namespace snug::formats {
 namespace {
@@ -69,6 +70,23 @@ TEST_F(HuggingFaceFolder, AConfigThatSaysSo) {
   expect_error({"config.json", "quantization_config ('gptq')", "dequantize()"});
   write("model/config.json", R"({"quantization_config": null,)" + config.substr(1));
   EXPECT_EQ(error(), "");
+}
+
+TEST_F(HuggingFaceFolder, WhatAConfigLeavesOutIsTransformersDefault) {
+  const auto parsed = [](const char* text) {
+    return huggingface::parse_model_config(text, "config.json");
+  };
+  const config::GptSizes sizes = parsed(R"({"model_type": "gpt2", "n_embd": 96})").sizes;
+  EXPECT_EQ(sizes.n_layer, 12);
+  EXPECT_EQ(sizes.n_head, 12);
+  EXPECT_EQ(sizes.n_embd, 96);
+  EXPECT_EQ(sizes.block_size, 1024);
+  EXPECT_EQ(sizes.vocab_size, 50257);
+  EXPECT_EQ(sizes.gelu, "tanh");
+  EXPECT_THROW(parsed(R"({"n_embd": 96})"), DataError);
+  EXPECT_EQ(parsed(R"({"model_type": "gpt2", "activation_function": "gelu_accurate"})").sizes.gelu,
+            "tanh");
+  EXPECT_THROW(parsed(R"({"model_type": "gpt2", "activation_function": "gelu_10"})"), DataError);
 }
 
 TEST_F(HuggingFaceFolder, ShapesAreToldAsTheFileHasThem) {

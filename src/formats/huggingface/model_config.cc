@@ -32,10 +32,11 @@ class Fields {
     if (!json_.is_object()) fail("is not a JSON object");
   }
 
-  // By one of its two names.
-  std::int64_t size(const char* key, const char* general) const {
+  // By one of its two names. What a file of model_type gpt2 leaves out is transformers' default.
+  std::int64_t size(const char* key, const char* general, std::int64_t absent) const {
     auto at = json_.find(key);
     if (at == json_.end()) at = json_.find(general);
+    if (at == json_.end() && json_.contains("model_type")) return absent;
     if (at == json_.end()) fail(fmt::format("has no \"{}\"", key));
     if (!at->is_number_unsigned() || at->get<std::uint64_t>() > (1U << 30)) {
       fail(fmt::format("has a {} that is no whole number in reach", key));
@@ -88,7 +89,7 @@ std::string gelu_of(const Fields& fields) {
   const std::string name = fields.text("activation_function", "gelu_new");
   if (name == "gelu" || name == "gelu_python") return "erf";
   const bool is_tanh = name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast" ||
-                       name == "gelu_python_tanh";
+                       name == "gelu_python_tanh" || name == "gelu_accurate";
   if (!is_tanh) {
     fields.fail(
         fmt::format("asks for activation_function {}; gelu (erf) and gelu_new (tanh) are "
@@ -127,11 +128,11 @@ ModelConfig parse_model_config(std::string_view text, const std::string& file) {
                                 file, checkpoint::printable(*method), kHowToDequantize));
   }
   ModelConfig config;
-  config.sizes.n_layer = fields.size("n_layer", "num_hidden_layers");
-  config.sizes.n_head = fields.size("n_head", "num_attention_heads");
-  config.sizes.n_embd = fields.size("n_embd", "hidden_size");
-  config.sizes.block_size = fields.size("n_positions", "max_position_embeddings");
-  config.sizes.vocab_size = fields.size("vocab_size", "n_vocab");
+  config.sizes.n_layer = fields.size("n_layer", "num_hidden_layers", 12);
+  config.sizes.n_head = fields.size("n_head", "num_attention_heads", 12);
+  config.sizes.n_embd = fields.size("n_embd", "hidden_size", 768);
+  config.sizes.block_size = fields.size("n_positions", "max_position_embeddings", 1024);
+  config.sizes.vocab_size = fields.size("vocab_size", "n_vocab", 50257);
   config.sizes.gelu = gelu_of(fields);
   config.sizes.dropout = std::clamp(fields.number("resid_pdrop", 0.0), 0.0, 0.99);
   config.has_bias = fields.flag("snug_bias", true);

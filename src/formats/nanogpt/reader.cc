@@ -20,8 +20,9 @@ class NanoGptReader {
   void read() {
     const pickle::PickleValue root = file_.root();
     if (root.kind() != pickle::PickleKind::kDict) fail("holds no dict");
-    read_sizes(member(root, "model_args", pickle::PickleKind::kDict));
-    read_model(member(root, "model", pickle::PickleKind::kDict));
+    const pickle::PickleValue model = member(root, "model", pickle::PickleKind::kDict);
+    read_sizes(member(root, "model_args", pickle::PickleKind::kDict), has_biases(model));
+    read_model(model);
     if (const auto optimizer = root.find("optimizer")) read_optimizer(*optimizer);
     if (const auto iteration = root.find("iter_num")) {
       source_.state.iteration = whole(*iteration, "iter_num");
@@ -59,7 +60,18 @@ class NanoGptReader {
     return value.integer();
   }
 
-  void read_sizes(const pickle::PickleValue& args) {
+  // Before nanoGPT had the key `bias`, its files told it by their tensors only.
+  static bool has_biases(const pickle::PickleValue& model) {
+    for (std::size_t i = 0; i < model.size(); ++i) {
+      if (model.key(i).kind() == pickle::PickleKind::kString &&
+          model.key(i).text().ends_with("ln_f.bias")) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void read_sizes(const pickle::PickleValue& args, bool has_biases) {
     const auto size = [&](const char* key) {
       return whole(member(args, key, pickle::PickleKind::kInt), key);
     };
@@ -69,7 +81,10 @@ class NanoGptReader {
     sizes.n_embd = size("n_embd");
     sizes.block_size = size("block_size");
     sizes.vocab_size = size("vocab_size");
-    sizes.bias = member(args, "bias", pickle::PickleKind::kBool).integer() != 0;
+    sizes.bias = has_biases;
+    if (args.find("bias")) {
+      sizes.bias = member(args, "bias", pickle::PickleKind::kBool).integer() != 0;
+    }
     if (const auto dropout = args.find("dropout"))
       sizes.dropout = file_.number(*dropout, "dropout");
     check_sizes(sizes, file_.name());
