@@ -91,8 +91,12 @@ void for_each_document(const BpeOptions& options, const TextBatch& batch, TextCo
     handle(has_returns ? with_plain_line_ends(batch.text) : batch.text, 0, batch.ends_document);
     return;
   }
+  // A lone \r ends a line of text; in JSON it is white space.
+  const bool has_returns =
+      options.documents == DocumentKind::kLine && batch.text.find('\r') != std::string::npos;
+  const std::string text = has_returns ? with_plain_line_ends(batch.text) : "";
   std::int64_t number = batch.start.line;
-  for (std::string_view rest = batch.text; !rest.empty(); ++number) {
+  for (std::string_view rest = has_returns ? text : batch.text; !rest.empty(); ++number) {
     std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);

@@ -78,6 +78,21 @@ TEST_F(PrepareTest, DrawsDocumentsByLotWhateverTheThreads) {
   }
 }
 
+// As Python's text mode has it, and as a document of a whole file is read.
+TEST_F(PrepareTest, ALoneReturnEndsALineOfTextToo) {
+  folder_.write("lines", "one\rtwo\r\nthree\r\r\n\rfour");
+  BpeOptions made = options({"lines"}, DocumentKind::kLine);
+  made.split = Split::kCharacters;
+  made.val_share = 0.3;
+  EXPECT_EQ(prepare_bpe(made, {}).counts.documents, 4);
+  folder_.write("plain", "one\ntwo\nthree\nfour\n");
+  const Tokens train = out("train.bin"), val = out("val.bin");
+  made.inputs = options({"plain"}, DocumentKind::kLine).inputs;
+  prepare_bpe(made, {});
+  EXPECT_EQ(out("train.bin"), train);
+  EXPECT_EQ(out("val.bin"), val);
+}
+
 TEST_F(PrepareTest, ReadsPackedTextAndSeveralFiles) {
   const std::string a = some_text(kMegabyte + 77, 2), b = some_text(900, 3), c = some_text(5000, 4);
   folder_.write("a", gzipped(a.substr(0, 5000)) + gzipped(a.substr(5000)));
