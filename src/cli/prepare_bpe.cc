@@ -104,7 +104,11 @@ void run_prepare_bpe(const BpeOptions& options) {
     if (console.wants_progress()) console.progress(progress.text(facts, time));
     if (console.wants_plain_progress()) console.line(progress.text(facts, time));
   };
-  print_summary(prepare_bpe(options, hooks), options, console);
+  try {
+    print_summary(prepare_bpe(options, hooks), options, console);
+  } catch (const StoppedError& error) {
+    throw Error(static_cast<ExitCode>(stop.exit_code()), error.what());
+  }
 }
 
 int prepare_bpe_command(Arguments arguments) {

@@ -227,8 +227,8 @@ class Preparation {
 
   void require_not_stopped() const {
     if (!hooks_.stop || !hooks_.stop()) return;
-    throw DeviceError(fmt::format("stopped; {} is as it was before{}", options_.directory.string(),
-                                  resumable() ? ", and the same command goes on from here" : ""));
+    throw StoppedError(fmt::format("stopped; {} is as it was before{}", options_.directory.string(),
+                                   resumable() ? ", and the same command goes on from here" : ""));
   }
 
   void require_both_sides() const {

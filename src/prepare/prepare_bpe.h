@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "prepare/batch_encoder.h"
 #include "prepare/options.h"
 
@@ -35,8 +36,13 @@ struct BpeHooks {
   std::chrono::steady_clock::duration journal_interval = std::chrono::seconds(10);
 };
 
-// Throws DataError for input that cannot be used and DeviceError when reading or writing fails or
-// `stop` asked for it; then the data set that was there before is as it was.
+// `stop` asked for it: nothing failed, so who asked decides on the exit code.
+struct StoppedError : DeviceError {
+  using DeviceError::DeviceError;
+};
+
+// Throws DataError for input that cannot be used, DeviceError when reading or writing fails, and
+// StoppedError; then the data set that was there before is as it was.
 BpeSummary prepare_bpe(const BpeOptions& options, const BpeHooks& hooks);
 
 }  // namespace snug::prepare

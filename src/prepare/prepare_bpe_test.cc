@@ -173,7 +173,7 @@ TEST_F(PrepareTest, GoesOnWhereItWasInterrupted) {
     made.directory =
         folder_.path() / (std::string(name) + "-parts") / (std::string(name) + "-whole");
     const int counting = kind == DocumentKind::kFile ? 8 : 0;
-    expect_holds(message_of<DeviceError>([&] { prepare_bpe(made, stop_after(counting + 5)); }),
+    expect_holds(message_of<StoppedError>([&] { prepare_bpe(made, stop_after(counting + 5)); }),
                  {"stopped", "goes on"});
     EXPECT_TRUE(data::find_shards(made.directory, "train").empty());
     EXPECT_FALSE(std::filesystem::exists(made.directory / "train.bin"));

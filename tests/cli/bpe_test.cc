@@ -67,6 +67,20 @@ TEST_F(CliTest, BpeDataIsPreparedDescribedAndTrainedOn) {
   EXPECT_TRUE(exists("face/tokenizer.json"));
 }
 
+// As every command that a signal stops; what is done so far is kept.
+TEST_F(CliTest, APreparationThatIsStoppedSaysBySignal) {
+  std::string text;
+  while (text.size() < (8 << 20)) text += small_text();
+  folder_.write("long.txt", text);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    RunningProgram program({"prepare", "bpe", "long.txt", "data/long", "--threads=1"}, settings());
+    program.wait_until_handled(signal);
+    program.send(signal);
+    const ProgramResult stopped = program.wait();
+    expect_error(stopped, 128 + signal, {"stopped", "data/long is as it was before"});
+  }
+}
+
 TEST_F(CliTest, ShardsTrainLikeTheOneFile) {
   run({"prepare", "bpe", "small.txt", "data/one"});
   const ProgramResult made =
