@@ -15,18 +15,22 @@
 namespace snug::cli {
 namespace {
 
-// The folder of a run, a checkpoint in it, or its file: what --out_dir takes.
-bool is_checkpoint_place(const std::string& word) {
-  if (word.starts_with("-")) return false;
-  std::error_code ignored;
-  const std::filesystem::path path = word;
-  return std::filesystem::is_directory(path, ignored) || path.filename() == checkpoint::kModelFile;
-}
-
 // Which of a run's checkpoints.
 bool is_checkpoint_name(const std::string& word) {
   return word == "best" || word == "latest" ||
          (word.starts_with("step-") && word.find_first_of("/.=") == word.npos);
+}
+
+// The folder of a run, a checkpoint in it, or its file: what --out_dir takes. Also one that is not
+// there, unless it can be a config file or a setting without its dashes.
+bool is_checkpoint_place(const std::string& word) {
+  if (word.empty() || word.starts_with("-")) return false;
+  std::error_code ignored;
+  const std::filesystem::path path = word;
+  if (std::filesystem::is_directory(path, ignored)) return true;
+  if (path.filename() == checkpoint::kModelFile) return true;
+  return !is_checkpoint_name(word) && !std::filesystem::exists(path, ignored) &&
+         !word.ends_with(".py") && word.find('=') == word.npos;
 }
 
 // The first iterations' ops go to the file `trace`.

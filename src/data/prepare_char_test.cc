@@ -201,7 +201,9 @@ TEST(AtomicFile, WritesToNothingButAFileOfItsOwn) {
     const std::string_view name = kind;
     if (name == "link") std::filesystem::create_symlink(precious, partial);
     if (name == "hard link") std::filesystem::create_hard_link(precious, partial);
-    if (name == "pipe") ASSERT_EQ(::mkfifo(partial.c_str(), 0600), 0);
+    if (name == "pipe") {
+      ASSERT_EQ(::mkfifo(partial.c_str(), 0600), 0);
+    }
     if (name == "folder") std::filesystem::create_directory(partial);
     expect_holds(message_of<ConfigError>([&] { prepare_char(input, dir.path() / "out"); }),
                  {"train.bin.partial", "files of its own", "move it away"});

@@ -1,5 +1,6 @@
 // The command around Generator: checkpoint, tokenizer, prompt, printing.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,11 +8,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/input_file.h"
 #include "checkpoint/checkpoint_store.h"
+#include "checkpoint/file_system.h"
+#include "checkpoint/out_folder.h"
 #include "console/output_filter.h"
 #include "console/stop_signal.h"
 #include "device/choose.h"
@@ -51,6 +55,21 @@ void print_text(const std::string& text) {
 
 // Not fmt::print, which throws: what cannot be said does not keep the model from writing.
 void print_message(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+
+// The message's line about the run that `path` would be a checkpoint of.
+std::string other_checkpoints(const checkpoint::Path& path) {
+  checkpoint::FileSystem disk;
+  const checkpoint::Path run = path.parent_path();
+  std::vector<std::string> names;
+  if (!run.empty()) {
+    for (const auto& step : checkpoint::OutFolder(run, disk).steps()) {
+      names.push_back(step.folder.filename().string());
+    }
+  }
+  std::ranges::sort(names);
+  if (names.empty()) return "train first, or name the run's folder with --out_dir";
+  return fmt::format("{} holds {}: name one of them", run.string(), fmt::join(names, ", "));
+}
 
 // Of "out/best/model.safetensors" the folder, which a store reads as one checkpoint.
 checkpoint::Path checkpoint_path(const std::string& out_dir) {
@@ -93,10 +112,9 @@ class SampledModel {
       saved = foreign_->state.config_json;
       tokenizer_ = foreign_->state.records.tokenizer;
     } else {
-      throw DataError(
-          fmt::format("nothing to sample from: {} holds no checkpoint\n"
-                      "train first, or name the run's folder with --out_dir",
-                      settings.out_dir));
+      throw DataError(fmt::format("nothing to sample from: {} holds no checkpoint\n{}",
+                                  settings.out_dir,
+                                  other_checkpoints(checkpoint_path(settings.out_dir))));
     }
     take_dataset(saved, config);
     take_model_keys(saved, config);

@@ -95,6 +95,7 @@ constexpr Texts kConfigLines[] = {
 {"is it data or a checkpoint? a config is a short Python file", "这是数据或检查点吗？配置是简短的 Python 文件", "データかチェックポイントではありませんか？設定ファイルは短い Python ファイルです", "sind das Daten oder ein Checkpoint? Eine Konfiguration ist eine kurze Python-Datei"},
 // Models to start from, to resume and to sample from.
 {"nothing to sample from: {0} holds no checkpoint", "无法采样：{0} 中没有检查点", "生成できません：{0} にチェックポイントがありません", "Nichts zum Sampeln: {0} enthält keinen Checkpoint"},
+{"{0} holds {1}: name one of them", "{0} 中有 {1}：请指定其中一个", "{0} には {1} があります。その一つを指定してください", "{0} enthält {1}: bitte einen davon nennen"},
 {"train first, or name the run's folder with --out_dir", "请先训练，或用 --out_dir 指定运行的文件夹", "先に学習するか、--out_dir で実行のフォルダを指定してください", "bitte zuerst trainieren oder mit --out_dir den Ordner des Laufs nennen"},
 {"a checkpoint is saved at every evaluation after iteration 0, and when a run is stopped", "第 0 次迭代之后，每次评估时以及运行被停止时会保存检查点", "チェックポイントはイテレーション 0 より後の評価ごとと、実行を止めたときに保存されます", "ein Checkpoint wird bei jeder Auswertung nach Iteration 0 gespeichert und wenn ein Lauf angehalten wird"},
 {"{0} is not here: neither a file or folder of that name, nor in Hugging Face's cache", "这里没有 {0}：既没有该名称的文件或文件夹，也不在 Hugging Face 缓存中", "{0} が見つかりません。その名前のファイルもフォルダもなく、Hugging Face のキャッシュにもありません", "{0} wurde nicht gefunden: weder als Datei oder Ordner dieses Namens noch im Cache von Hugging Face"},
