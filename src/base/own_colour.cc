@@ -8,7 +8,8 @@ namespace snug {
 namespace {
 
 std::string& mark() {
-  static std::string text;
+  // Never destroyed: the filters work until the C library has flushed its streams.
+  static std::string& text = *new std::string;
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "cli/cli.h"
 #include "config/config.h"
+#include "config/fields.h"
 #include "profile/trace.h"
 #include "train/generate.h"
 #include "train/train_loop.h"
@@ -30,7 +31,8 @@ bool is_checkpoint_place(const std::string& word) {
   if (std::filesystem::is_directory(path, ignored)) return true;
   if (path.filename() == checkpoint::kModelFile) return true;
   return !is_checkpoint_name(word) && !std::filesystem::exists(path, ignored) &&
-         !word.ends_with(".py") && word.find('=') == word.npos;
+         !word.ends_with(".py") && word.find('=') == word.npos && !config::find_field(word) &&
+         !std::filesystem::exists(word + ".py", ignored);
 }
 
 // The first iterations' ops go to the file `trace`.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "backend/cpu/cpu_executor.h"
-#include "backend/cpu/gemm.h"
 #include "backend/cpu/processor_facts.h"
 #include "backend/cpu/threads.h"
 #include "base/bytes.h"
@@ -16,16 +15,16 @@ namespace snug::device {
 
 namespace {
 
-// What oneDNN, OpenMP and the C library map beside stacks and tensors: a third more than was seen
-// with AVX-512, 1.5 times that without it, where oneDNN crashes with less.
-std::int64_t own_address_space() { return (cpu::onednn_has_avx512() ? 16 : 24) * kMiB; }
+// What oneDNN, OpenMP and the C library map beside stacks and tensors: 1.5 times what was seen, on
+// AVX2, where oneDNN crashes with less.
+constexpr std::int64_t kOwnAddressSpace = 24 * kMiB;
 
 // Before the first call of a library that cannot be refused. More threads than a container's quota
 // pays for would stop together in the middle of every period.
 int possible_thread_count(const config::Config& config) {
   int count = cpu::thread_count(config.threads);
   if (config.threads == 0) count = machine::within_cpu_quota(count);
-  machine::require_address_space(own_address_space());
+  machine::require_address_space(kOwnAddressSpace);
   machine::require_threads(count);
   return count;
 }

@@ -61,10 +61,12 @@ std::string other_checkpoints(const checkpoint::Path& path) {
   checkpoint::FileSystem disk;
   const checkpoint::Path run = path.parent_path();
   std::vector<std::string> names;
-  if (!run.empty()) {
+  try {
     for (const auto& step : checkpoint::OutFolder(run, disk).steps()) {
       names.push_back(step.folder.filename().string());
     }
+  } catch (const Error&) {
+    names.clear();  // a folder that cannot be listed has nothing to name
   }
   std::ranges::sort(names);
   if (names.empty()) return "train first, or name the run's folder with --out_dir";

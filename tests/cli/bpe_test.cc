@@ -70,7 +70,7 @@ TEST_F(CliTest, BpeDataIsPreparedDescribedAndTrainedOn) {
 // As every command that a signal stops; what is done so far is kept.
 TEST_F(CliTest, APreparationThatIsStoppedSaysBySignal) {
   std::string text;
-  while (text.size() < (8 << 20)) text += small_text();
+  while (text.size() < (64 << 20)) text += small_text();
   folder_.write("long.txt", text);
   for (const int signal : {SIGINT, SIGTERM}) {
     RunningProgram program({"prepare", "bpe", "long.txt", "data/long", "--threads=1"}, settings());

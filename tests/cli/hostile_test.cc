@@ -127,6 +127,7 @@ TEST_F(CliHostileTest, SampleTakesOneCheckpoint) {
   EXPECT_EQ(run(sample + Words{"out", "best"}).out, run(sample + Words{"--out_dir=out/best"}).out);
   expect_error(run(sample + Words{"out", "step-000099"}), 4,
                {"out/step-000099", "out holds step-", "step-000011: name one of them"});
+  expect_error(run({"sample", "temperature"}), 2, {"write --temperature=VALUE"});
   expect_error(run(sample + Words{"ouut"}), 4, {"ouut holds no checkpoint", "--out_dir"});
   expect_error(train({"--out_dir=out/latest"}), 2, {"is one checkpoint"});
 }

@@ -131,11 +131,6 @@ bool Gemm::run(const Operands& operands, int slot) const noexcept {
          dnnl_success;
 }
 
-bool onednn_has_avx512() {
-  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  return (isa & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
-}
-
 bool Gemm::packs_in_its_own_memory() const noexcept {
   return std::string_view(implementation()).substr(0, 3) != "brg";
 }

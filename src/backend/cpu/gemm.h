@@ -8,9 +8,6 @@
 
 namespace snug::cpu {
 
-// Whether oneDNN has kernels that it makes for the shape of a product (brgemm).
-bool onednn_has_avx512();
-
 // C (m, n) = A (m, k) * B (k, n) [+ bias (n)], or C += A * B. Row-major and dense; a transposed
 // operand is stored the other way round: A as (k, m), B as (n, k).
 struct GemmShape {

@@ -1,5 +1,7 @@
 #include "backend/cpu/linear.h"
 
+#include <dnnl.hpp>
+
 #include "backend/cpu/split/amx.h"
 #include "backend/cpu/widened/one_row.h"
 #include "backend/cpu/widened/widened_product.h"
@@ -71,11 +73,17 @@ bool is_row_by_row(const LinearForm& form, std::int64_t T) {
          (T == 1 || form.is_one_row);
 }
 
+// Whether oneDNN has kernels that it makes for the shape of a product (brgemm).
+static bool has_avx512() {
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  return (isa & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+}
+
 bool is_widened(const LinearForm& form, std::int64_t T) {
   if (form.precision != DType::kF32) return true;
   constexpr std::int64_t kLongest = 256;  // of more positions oneDNN's is the faster one (0037)
   return form.result == Result::kWeightGradient && T <= kLongest && !is_split(form, T) &&
-         !onednn_has_avx512();
+         !has_avx512();
 }
 
 std::optional<TileUnit> tile_unit_of(const LinearForm& form) {
